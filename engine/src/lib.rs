@@ -1,0 +1,1 @@
+//! The world around the machine: providers, tools, hooks, clock, one driver loop.

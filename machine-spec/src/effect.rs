@@ -1,0 +1,280 @@
+//! Effects: orders to the world, in the imperative. All of them leave `step` by value.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::because::Owner;
+use crate::ids::{AttemptId, CallId, CandidateId, EffectId, HookId, RuleId};
+use crate::model::{ErrorClass, Failure, StopReason, StreamPhase, closed_enum};
+use crate::rejection::Rejection;
+use crate::terminal::Terminal;
+use crate::view::View;
+
+/// An order to the world. Those that await an answer carry an id.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Send this request and report the response as `ModelSaid`… `ModelClosed`.
+    CallModel {
+        /// Answered by every event of the response and closed by `ModelClosed`.
+        id: EffectId,
+        /// What to send.
+        request: Box<SealedRequest>,
+    },
+    /// Run this call and report `ToolReturned`. Once started it is a fact.
+    RunTool {
+        /// Answered by `ToolReturned`.
+        id: EffectId,
+        /// The call.
+        call: CallId,
+        /// Name of a declared tool.
+        name: Arc<str>,
+        /// JSON text that satisfies the schema of the tool.
+        args: Arc<str>,
+    },
+    /// Ask this hook and report `HookAnswered`.
+    AskHook {
+        /// Answered by `HookAnswered`.
+        id: EffectId,
+        /// The hook.
+        hook: HookId,
+        /// The question.
+        question: HookQuestion,
+    },
+    /// Report `TimerFired` after this time, not before.
+    SetTimer {
+        /// Answered by `TimerFired`.
+        id: EffectId,
+        /// Milliseconds from now; the engine may add jitter upwards.
+        after_ms: u64,
+        /// What is waited for.
+        because: TimerFor,
+    },
+    /// Stop what was ordered under this id. A tool still reports how it ended (within the grace
+    /// period); everything else needs no answer, and a late one is refused.
+    Cancel {
+        /// The effect to stop.
+        id: EffectId,
+    },
+    /// Tell observers.
+    Notify(Notice),
+    /// Tell observers that an input was refused.
+    Reject(Rejection),
+    /// The run is over. Exactly once.
+    Finish(Terminal),
+}
+
+closed_enum! {
+    /// The bare kinds of `Effect`.
+    EffectKind {
+        /// See [`Effect::CallModel`].
+        CallModel = "call_model",
+        /// See [`Effect::RunTool`].
+        RunTool = "run_tool",
+        /// See [`Effect::AskHook`].
+        AskHook = "ask_hook",
+        /// See [`Effect::SetTimer`].
+        SetTimer = "set_timer",
+        /// See [`Effect::Cancel`].
+        Cancel = "cancel",
+        /// See [`Effect::Notify`].
+        Notify = "notify",
+        /// See [`Effect::Reject`].
+        Reject = "reject",
+        /// See [`Effect::Finish`].
+        Finish = "finish",
+    }
+}
+
+impl Effect {
+    /// The kind of this effect.
+    #[must_use]
+    pub const fn kind(&self) -> EffectKind {
+        match self {
+            Effect::CallModel { .. } => EffectKind::CallModel,
+            Effect::RunTool { .. } => EffectKind::RunTool,
+            Effect::AskHook { .. } => EffectKind::AskHook,
+            Effect::SetTimer { .. } => EffectKind::SetTimer,
+            Effect::Cancel { .. } => EffectKind::Cancel,
+            Effect::Notify(_) => EffectKind::Notify,
+            Effect::Reject(_) => EffectKind::Reject,
+            Effect::Finish(_) => EffectKind::Finish,
+        }
+    }
+}
+
+/// A request as it was frozen. Together with the configuration it decides every byte that is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SealedRequest {
+    /// Which request of the run this is.
+    pub attempt: AttemptId,
+    /// To whom.
+    pub candidate: CandidateId,
+    /// Who ordered it: the first request of a step, or the owner of the repetition.
+    pub owner: Owner,
+    /// What the model sees. Serialises as length and digest; the messages travel in memory.
+    pub view: View,
+    /// Which tools the model may call.
+    pub tools: ToolChoice,
+}
+
+/// Which tools the model may call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// All declared tools, if it wants to.
+    Auto,
+    /// It must call this one.
+    Force {
+        /// Name of a declared tool.
+        tool: String,
+    },
+    /// None are offered.
+    None,
+}
+
+/// What a hook is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookQuestion {
+    /// May the turn end here?
+    Stop {
+        /// Whether the turn already goes on because of a stop hook.
+        active: bool,
+        /// How often stop hooks made it go on.
+        reentries: u32,
+        /// The text of the answer.
+        last_text: String,
+    },
+}
+
+closed_enum! {
+    /// What a timer is for.
+    TimerFor {
+        /// The wait before a request is repeated.
+        Backoff = "backoff",
+        /// The time that cancelled tools get to settle.
+        Settle = "settle",
+    }
+}
+
+/// What observers are told. Notices never influence a run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notice {
+    /// Everything shown of this attempt is void: forget its text (B006, T9).
+    Retracted {
+        /// The attempt whose deltas are void.
+        attempt: AttemptId,
+    },
+    /// A response was kept as far as it was complete, because a call of it had started (B030).
+    Sealed {
+        /// The attempt.
+        attempt: AttemptId,
+        /// How many calls were kept.
+        calls: u32,
+    },
+    /// An attempt failed. Every attempt's own error is told, whatever happens next.
+    AttemptFailed {
+        /// The attempt.
+        attempt: AttemptId,
+        /// How far it had come.
+        phase: StreamPhase,
+        /// The failure.
+        failure: Failure,
+    },
+    /// The request will be repeated after a wait.
+    RetryScheduled {
+        /// Who repeats it.
+        owner: Owner,
+        /// Which repetition of this owner it is, from 1.
+        n: u32,
+        /// The wait in milliseconds.
+        after_ms: u64,
+        /// What it is repeated for.
+        class: ErrorClass,
+    },
+    /// The run goes on with another candidate.
+    Switched {
+        /// From.
+        from: CandidateId,
+        /// To.
+        to: CandidateId,
+        /// Why.
+        class: ErrorClass,
+    },
+    /// The model's own statement contradicts what it sent; what it sent counts (B017).
+    Contradiction {
+        /// What it said.
+        stop: StopReason,
+        /// How many calls it sent.
+        calls: u32,
+    },
+    /// A reminder was sent because a required tool was not called successfully.
+    GuardReminded {
+        /// The rule.
+        rule: RuleId,
+        /// The tool.
+        tool: String,
+        /// Which reminder it is, from 1.
+        n: u32,
+    },
+    /// The model was asked to mend its output.
+    RepairAsked {
+        /// What was wrong.
+        fault: OutputFault,
+        /// Which request for repair it is, from 1.
+        n: u32,
+    },
+    /// A hook made the turn go on.
+    HookBlocked {
+        /// The hook.
+        hook: HookId,
+        /// Which forced continuation it is, from 1.
+        n: u32,
+    },
+    /// A hook failed; the run goes on (Part 7, decision 4).
+    HookFailed {
+        /// The hook.
+        hook: HookId,
+        /// What went wrong.
+        problem: String,
+    },
+    /// A hook failed three times in a row and is not asked again in this turn.
+    HookDisabled {
+        /// The hook.
+        hook: HookId,
+    },
+    /// Queued user input became part of the conversation.
+    InputAbsorbed {
+        /// How many messages.
+        count: u32,
+    },
+    /// The run ended before these words were read; they belong to the next run.
+    InputReturned {
+        /// The words, in order.
+        texts: Vec<String>,
+    },
+    /// The turn was interrupted. Observers learn of it before the end and cannot delay it (B002).
+    TurnInterrupted,
+}
+
+closed_enum! {
+    /// What was wrong with an output that the model was asked to mend.
+    OutputFault {
+        /// No call of the response could be used.
+        MalformedCall = "malformed_call",
+        /// Nothing at all, or only blanks.
+        Empty = "empty",
+        /// Only thinking.
+        ThinkingOnly = "thinking_only",
+        /// Cut at the output limit.
+        Truncated = "truncated",
+        /// Paused by the provider.
+        Paused = "paused",
+    }
+}

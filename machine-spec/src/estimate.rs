@@ -1,0 +1,71 @@
+//! Token estimate, version 1: pure, and never under by design.
+//!
+//! No provider publishes the tokenizer of every model, so the estimate errs upwards: a CJK or
+//! other wide character counts 1.3 tokens, everything else the larger of one token per two
+//! characters and one per three bytes (measured against real counts in document 1, section 1.7),
+//! plus a fixed price per message, block and call for the envelope that providers add.
+
+use crate::message::{Block, Entry, Outcome, Reply};
+
+/// Tokens charged for each message, block and call besides its text.
+const ENVELOPE: u64 = 6;
+
+/// Estimated tokens of a text.
+#[must_use]
+pub fn text_tokens(text: &str) -> u64 {
+    if text.is_ascii() {
+        return (text.len() as u64).div_ceil(2);
+    }
+    let (mut wide, mut narrow, mut narrow_bytes) = (0u64, 0u64, 0u64);
+    for c in text.chars() {
+        if is_wide(c) {
+            wide += 1;
+        } else {
+            narrow += 1;
+            narrow_bytes += c.len_utf8() as u64;
+        }
+    }
+    (wide * 13).div_ceil(10) + narrow.div_ceil(2).max(narrow_bytes.div_ceil(3))
+}
+
+/// Characters that tokenizers rarely pack together: CJK, Hangul, kana, emoji and beyond.
+fn is_wide(c: char) -> bool {
+    matches!(u32::from(c), 0x1100..=0x11ff | 0x2e80..=0xa4cf | 0xac00..=0xd7ff | 0xf900..=0xfaff
+        | 0xfe30..=0xfe4f | 0xff00..=0xffef | 0x1_0000..)
+}
+
+/// Estimated tokens of an entry as a model sees it; zero for what no model sees.
+#[must_use]
+pub fn entry_tokens(entry: &Entry) -> u64 {
+    match entry {
+        Entry::Said(said) => ENVELOPE + text_tokens(&said.text),
+        Entry::Reply(reply) => reply_tokens(reply),
+        Entry::Results(results) => results
+            .iter()
+            .map(|result| {
+                let text = match &result.outcome {
+                    Outcome::Succeeded { output }
+                    | Outcome::Failed { output }
+                    | Outcome::TimedOut { output }
+                    | Outcome::Unknown { output } => text_tokens(output),
+                    Outcome::NotStarted { .. } | Outcome::Refused { .. } => 0,
+                };
+                // The rendered wording round an outcome stays under sixty tokens.
+                ENVELOPE + text_tokens(&result.wire_id) + text + 60
+            })
+            .sum(),
+        Entry::Aside(_) => 0,
+    }
+}
+
+fn reply_tokens(reply: &Reply) -> u64 {
+    let blocks = reply.blocks.iter().map(|block| match block {
+        Block::Text(text) => text_tokens(text),
+        Block::Thinking(thinking) => text_tokens(&thinking.text).max(text_tokens(&thinking.seal)),
+        Block::Call(call) => {
+            text_tokens(&call.name) + text_tokens(&call.args) + text_tokens(&call.wire_id)
+        }
+        Block::Opaque(payload) => text_tokens(payload),
+    });
+    ENVELOPE + blocks.map(|tokens| ENVELOPE + tokens).sum::<u64>()
+}

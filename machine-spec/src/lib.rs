@@ -1,0 +1,35 @@
+#![no_std]
+#![doc = include_str!("lib.md")]
+
+extern crate alloc;
+
+pub mod because;
+pub mod bound;
+pub mod config;
+pub mod digest;
+pub mod effect;
+pub mod estimate;
+pub mod flags;
+pub mod ids;
+pub mod input;
+pub mod ledger;
+pub mod limits;
+pub mod message;
+pub mod model;
+pub mod policy;
+pub mod rejection;
+pub mod rooms;
+pub mod terminal;
+pub mod transcript;
+pub mod view;
+pub mod wording;
+
+pub use because::{Because, Owner, Passage, Trigger};
+pub use config::RunConfig;
+pub use digest::Digest;
+pub use effect::{Effect, EffectKind, Notice};
+pub use input::{Input, InputKind};
+pub use rejection::Rejection;
+pub use rooms::RoomKind;
+pub use terminal::{Terminal, TerminalKind};
+pub use transcript::Transcript;

@@ -1,0 +1,278 @@
+//! The entries of a transcript: what was said, by whom, and what came of each call.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{AttemptId, CallId};
+use crate::model::{CallFacts, StopReason, Usage, closed_enum};
+
+/// One entry of the transcript. Entries are appended and never change.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// Words that reach the model in the user's role.
+    Said(Said),
+    /// A response of a model.
+    Reply(Reply),
+    /// The results of all calls of the reply before it, in call order.
+    Results(Vec<CallResult>),
+    /// Kept for people and for a later judge, never shown to a model.
+    Aside(Aside),
+}
+
+/// Words in the user's role.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Said {
+    /// Who really speaks.
+    pub origin: Origin,
+    /// The words.
+    pub text: String,
+}
+
+closed_enum! {
+    /// Who speaks in the user's role.
+    Origin {
+        /// The user.
+        User = "user",
+        /// The user, while the turn was running.
+        Steer = "steer",
+        /// A notification of background work; never consent.
+        Notification = "notification",
+        /// A stop hook.
+        HookFeedback = "hook_feedback",
+        /// The engine asks for a repair of the output.
+        Repair = "repair",
+        /// The loop guard reminds of a required tool.
+        Guard = "guard",
+        /// The engine asks to go on where the output limit cut the text.
+        Continuation = "continuation",
+    }
+}
+
+impl Origin {
+    /// Whether words of this origin are the engine's own and leave the history with their turn
+    /// (T13): they were scaffolding, not conversation.
+    #[must_use]
+    pub const fn is_scaffolding(self) -> bool {
+        match self {
+            Origin::Repair | Origin::Guard | Origin::Continuation => true,
+            Origin::User | Origin::Steer | Origin::Notification | Origin::HookFeedback => false,
+        }
+    }
+
+    /// Whether words of this origin come from a person.
+    #[must_use]
+    pub const fn is_user(self) -> bool {
+        match self {
+            Origin::User | Origin::Steer => true,
+            Origin::Notification
+            | Origin::HookFeedback
+            | Origin::Repair
+            | Origin::Guard
+            | Origin::Continuation => false,
+        }
+    }
+}
+
+/// A response of a model, as far as it was kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Reply {
+    /// The candidate that said it (`name/model`): private parts go back to it alone.
+    pub by: Arc<str>,
+    /// The attempt it came from.
+    pub attempt: AttemptId,
+    /// Its blocks, in order.
+    pub blocks: Vec<Block>,
+    /// Whether it is whole.
+    pub wholeness: Wholeness,
+    /// Why the model stopped; absent when the stream died.
+    pub stop: Option<StopReason>,
+    /// What it cost, as reported.
+    pub usage: Usage,
+}
+
+impl Reply {
+    /// All text blocks, joined without separator.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for block in &self.blocks {
+            if let Block::Text(part) = block {
+                text.push_str(part);
+            }
+        }
+        text
+    }
+
+    /// The calls, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Call(call) => Some(call),
+            Block::Text(_) | Block::Thinking(_) | Block::Opaque(_) => None,
+        })
+    }
+}
+
+closed_enum! {
+    /// Whether a reply is whole.
+    Wholeness {
+        /// The message was completed by the provider.
+        Whole = "whole",
+        /// The stream died; the completed blocks were kept because a call of it had started.
+        Sealed = "sealed",
+        /// The user interrupted; the completed blocks were kept because a call had started.
+        Interrupted = "interrupted",
+    }
+}
+
+/// A complete block of a reply.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Block {
+    /// Text for the user.
+    Text(String),
+    /// Thinking.
+    Thinking(Thinking),
+    /// A call of one of our tools.
+    Call(Call),
+    /// The provider's own JSON; goes back to its maker alone.
+    Opaque(String),
+}
+
+/// A complete thinking block.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Thinking {
+    /// The readable text; may be empty.
+    pub text: String,
+    /// The provider's own JSON for the block, or empty.
+    pub seal: String,
+}
+
+/// A complete call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Call {
+    /// Our own identity of the call.
+    pub id: CallId,
+    /// The id sent on the wire: the provider's own where it is usable and new in this session,
+    /// else one minted from our identity (B009).
+    pub wire_id: Arc<str>,
+    /// Name of the tool as the model wrote it.
+    pub name: Arc<str>,
+    /// The arguments as JSON text; `{}` where the model sent none (B008). Malformed text stays as
+    /// it came and is never executed.
+    pub args: Arc<str>,
+    /// What the edge found out about it.
+    pub facts: CallFacts,
+}
+
+/// The result of one call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CallResult {
+    /// The call it answers.
+    pub call: CallId,
+    /// The id of the call on the wire.
+    pub wire_id: Arc<str>,
+    /// Name of the tool as the model wrote it.
+    pub name: Arc<str>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a call. Three truths are kept apart: it ran, it may have run, it did not run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It ran and succeeded.
+    Succeeded {
+        /// Output for the model.
+        output: String,
+    },
+    /// It ran and failed.
+    Failed {
+        /// Output for the model.
+        output: String,
+    },
+    /// It was stopped at its time limit; it may have had effects.
+    TimedOut {
+        /// Output so far.
+        output: String,
+    },
+    /// It was running when the run was interrupted; it may have had effects.
+    Unknown {
+        /// Output so far.
+        output: String,
+    },
+    /// It was not started.
+    NotStarted {
+        /// Why not.
+        why: NotStarted,
+    },
+    /// It was refused at the gate and did not run; the model is told what to mend.
+    Refused {
+        /// Why it was refused.
+        why: GateRefusal,
+    },
+}
+
+impl Outcome {
+    /// Whether the call did what it was asked to.
+    #[must_use]
+    pub const fn is_success(&self) -> bool {
+        match self {
+            Outcome::Succeeded { .. } => true,
+            Outcome::Failed { .. }
+            | Outcome::TimedOut { .. }
+            | Outcome::Unknown { .. }
+            | Outcome::NotStarted { .. }
+            | Outcome::Refused { .. } => false,
+        }
+    }
+}
+
+closed_enum! {
+    /// Why a call was not started.
+    NotStarted {
+        /// The run was interrupted before its turn came.
+        Interrupted = "interrupted",
+        /// The output limit cut the response at this call.
+        OutputLimit = "output_limit",
+    }
+}
+
+/// Why the gate refused a call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateRefusal {
+    /// No tool has this name.
+    UnknownTool {
+        /// The closest declared names, best first.
+        nearest: Vec<String>,
+    },
+    /// The arguments are not JSON.
+    MalformedArgs {
+        /// Byte offset of the fault.
+        at: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The arguments do not satisfy the schema.
+    InvalidArgs {
+        /// JSON pointer of the fault.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// Kept for people, never shown to a model.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aside {
+    /// A response with nothing to show: only thinking, or nothing, or blanks (B013).
+    BlankReply(Reply),
+    /// A response that the model refused to give; a later run may leave the exchange out (B018).
+    RefusedReply(Reply),
+}

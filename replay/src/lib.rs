@@ -1,0 +1,1 @@
+//! Recordings, replay and chaos for the Loopwright machine.

@@ -1,0 +1,1 @@
+//! The loopback double and helpers shared by the end-to-end tests.

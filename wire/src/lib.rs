@@ -1,0 +1,1 @@
+//! Provider dialects without I/O: bytes in, model events out; view in, request body out.
