@@ -45,6 +45,11 @@ impl Ledger {
         debug_assert!(was.is_some(), "I04: {id} was closed twice");
     }
 
+    /// Closes everything that is open and names it, oldest first.
+    pub(crate) fn close_all(&mut self) -> impl Iterator<Item = EffectId> + use<> {
+        core::mem::take(&mut self.open).into_keys()
+    }
+
     /// The standing of an effect for an input of this kind.
     #[must_use]
     pub fn standing(&self, input: InputKind, id: Option<EffectId>) -> Standing {

@@ -1,0 +1,319 @@
+//! The draft of a reply: what a response has said so far, block by block.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::board::{Board, Slot};
+use crate::frame::Frame;
+use crate::ids::AttemptId;
+use crate::message::{Block, Call, Reply, Thinking, Wholeness};
+use crate::model::{
+    ArgsVerdict, BlockEnd, BlockKind, CallFacts, ErrorClass, Failure, ModelEvent, StopReason,
+    StreamPhase, Usage,
+};
+use crate::rejection::Cause;
+
+/// What a response has said so far.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Draft {
+    /// The attempt it comes from.
+    pub attempt: AttemptId,
+    /// Its blocks, in order.
+    pub blocks: Vec<DraftBlock>,
+    /// Its complete calls.
+    pub board: Board,
+    /// Its usage so far.
+    pub usage: Usage,
+    /// Whether the model has said why it stopped.
+    pub ending: Ending,
+}
+
+/// A block and how far it has come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DraftBlock {
+    /// What it holds.
+    pub kind: BlockKind,
+    /// Its text so far.
+    pub text: String,
+    /// How far it has come.
+    pub state: BlockState,
+}
+
+/// How far a block has come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockState {
+    /// More may follow.
+    Open,
+    /// It is complete.
+    Done(BlockEnd),
+    /// It repeated an earlier call to the letter, id included, and is left out (B009).
+    Repeated,
+}
+
+/// Whether the model has said why it stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Not yet.
+    Pending,
+    /// It has.
+    Said {
+        /// In neutral words.
+        reason: StopReason,
+        /// In its own word.
+        word: String,
+    },
+}
+
+/// What hearing an event came to.
+pub(crate) enum Heard {
+    /// It was taken down.
+    Fine,
+    /// It was taken down and completed a call.
+    CallComplete,
+    /// It contradicts what was said before; nothing changed.
+    Unfit(Cause),
+    /// The response has failed.
+    Broke(Failure),
+}
+
+impl Draft {
+    pub(crate) fn new(attempt: AttemptId) -> Draft {
+        Draft {
+            attempt,
+            blocks: Vec::new(),
+            board: Board::default(),
+            usage: Usage::default(),
+            ending: Ending::Pending,
+        }
+    }
+
+    /// Takes an event down.
+    pub(crate) fn hear(&mut self, event: ModelEvent, frame: &mut Frame) -> Heard {
+        match (event, &self.ending) {
+            (ModelEvent::Usage(usage), _) => {
+                self.usage.update(&usage);
+                Heard::Fine
+            }
+            (ModelEvent::Failed(failure), _) => Heard::Broke(failure),
+            (_, Ending::Said { .. }) => Heard::Unfit(Cause::OutOfOrder),
+            (ModelEvent::Delta { block, text }, Ending::Pending) => self.extend(block, &text),
+            (ModelEvent::Began { .. }, Ending::Pending) => Heard::Fine,
+            (ModelEvent::BlockBegan { block, kind }, Ending::Pending) => {
+                self.begin(block, kind, frame.config.limits.calls_per_response)
+            }
+            (ModelEvent::BlockDone { block, done, .. }, Ending::Pending) => {
+                self.finish(block, done, frame)
+            }
+            (ModelEvent::Finished { reason, word }, Ending::Pending) => {
+                self.ending = Ending::Said { reason, word };
+                Heard::Fine
+            }
+        }
+    }
+
+    fn begin(&mut self, block: u32, kind: BlockKind, call_limit: u32) -> Heard {
+        if block as usize != self.blocks.len() {
+            return Heard::Unfit(Cause::OutOfOrder);
+        }
+        let is_call = matches!(kind, BlockKind::Call { .. });
+        let calls = self.blocks.iter().filter(|b| matches!(b.kind, BlockKind::Call { .. })).count();
+        if is_call && calls >= call_limit as usize {
+            let message = format!("a response may hold {call_limit} calls, this one holds more");
+            return Heard::Broke(Failure::new(ErrorClass::Garbled, message));
+        }
+        self.blocks.push(DraftBlock { kind, text: String::new(), state: BlockState::Open });
+        Heard::Fine
+    }
+
+    fn extend(&mut self, block: u32, text: &str) -> Heard {
+        match self.blocks.get_mut(block as usize) {
+            Some(DraftBlock { kind: BlockKind::Opaque, .. }) | None => {
+                Heard::Unfit(Cause::OutOfOrder)
+            }
+            Some(DraftBlock { state: BlockState::Open, text: so_far, .. }) => {
+                so_far.push_str(text);
+                Heard::Fine
+            }
+            Some(_) => Heard::Unfit(Cause::OutOfOrder),
+        }
+    }
+
+    fn finish(&mut self, block: u32, done: BlockEnd, frame: &mut Frame) -> Heard {
+        let index = block as usize;
+        let Some(draft) = self.blocks.get_mut(index).filter(|b| b.state == BlockState::Open) else {
+            return Heard::Unfit(Cause::OutOfOrder);
+        };
+        match (&draft.kind, &done) {
+            (BlockKind::Text, BlockEnd::Text)
+            | (BlockKind::Thinking, BlockEnd::Thinking { .. })
+            | (BlockKind::Opaque, BlockEnd::Opaque { .. }) => {
+                draft.state = BlockState::Done(done);
+                Heard::Fine
+            }
+            (BlockKind::Call { .. }, BlockEnd::Call(facts)) => {
+                let facts = facts.clone();
+                self.finish_call(index, facts, frame)
+            }
+            (
+                BlockKind::Text | BlockKind::Thinking | BlockKind::Opaque | BlockKind::Call { .. },
+                BlockEnd::Text
+                | BlockEnd::Thinking { .. }
+                | BlockEnd::Opaque { .. }
+                | BlockEnd::Call(_),
+            ) => Heard::Unfit(Cause::OutOfOrder),
+        }
+    }
+
+    fn finish_call(&mut self, index: usize, facts: CallFacts, frame: &mut Frame) -> Heard {
+        if self.repeats_earlier(index, &facts) {
+            self.blocks[index].state = BlockState::Repeated;
+            return Heard::Fine;
+        }
+        let draft = &mut self.blocks[index];
+        let BlockKind::Call { name, .. } = &draft.kind else { return Heard::Fine };
+        let blank = draft.text.trim().is_empty();
+        let args = if blank { "{}" } else { draft.text.as_str() };
+        let slot = Slot {
+            call: frame.mint_call(),
+            block: index as u32,
+            wire_id: Arc::from(""),
+            name: Arc::from(name.as_str()),
+            args: Arc::from(args),
+            safety: facts.safety,
+            read_only: frame.config.tool(name).is_some_and(|tool| tool.read_only),
+            status: crate::gate::judge(name, &facts, frame.config()),
+        };
+        draft.text = String::new();
+        draft.state = BlockState::Done(BlockEnd::Call(facts));
+        self.board.slots.push(slot);
+        Heard::CallComplete
+    }
+
+    /// A true repeat has the same id, name and arguments as an earlier call of the response.
+    fn repeats_earlier(&self, index: usize, facts: &CallFacts) -> bool {
+        let ArgsVerdict::Valid { canonical } = facts.args else { return false };
+        self.blocks[..index].iter().any(|earlier| {
+            let same_args = match &earlier.state {
+                BlockState::Done(BlockEnd::Call(other)) => {
+                    other.args == ArgsVerdict::Valid { canonical }
+                }
+                BlockState::Open | BlockState::Done(_) | BlockState::Repeated => false,
+            };
+            let named =
+                matches!(&earlier.kind, BlockKind::Call { wire_id, .. } if !wire_id.is_empty());
+            named && same_args && earlier.kind == self.blocks[index].kind
+        })
+    }
+
+    /// How far the response has come.
+    #[must_use]
+    pub fn phase(&self) -> StreamPhase {
+        if self.ending != Ending::Pending {
+            return StreamPhase::MessageDone;
+        }
+        let mut phase = StreamPhase::BeforeFirst;
+        for block in &self.blocks {
+            let thinking = block.kind == BlockKind::Thinking;
+            let open = block.state == BlockState::Open;
+            phase = match (thinking, open, phase) {
+                (false, false, _) | (_, _, StreamPhase::BlockCommitted) => {
+                    StreamPhase::BlockCommitted
+                }
+                (true, false, _) => StreamPhase::ThinkingDone,
+                (false, true, StreamPhase::ThinkingDone) => StreamPhase::BlockCommitted,
+                (true, true, StreamPhase::ThinkingDone) => StreamPhase::ThinkingDone,
+                (_, true, _) => StreamPhase::Partial,
+            };
+        }
+        phase
+    }
+
+    /// Whether a text block is complete, or a call is.
+    #[must_use]
+    pub fn has_complete_block(&self) -> bool {
+        self.blocks.iter().any(|block| match (&block.kind, &block.state) {
+            (BlockKind::Text | BlockKind::Call { .. }, BlockState::Done(_)) => true,
+            (BlockKind::Thinking | BlockKind::Opaque, _)
+            | (_, BlockState::Open | BlockState::Repeated) => false,
+        })
+    }
+
+    /// The call that stands in the last block, if the last block is one.
+    pub(crate) fn last_block_call(&mut self) -> Option<&mut Slot> {
+        let last = self.blocks.len().checked_sub(1)? as u32;
+        self.board.slots.last_mut().filter(|slot| slot.block == last)
+    }
+
+    /// Files the draft as a reply and hands back the board of its calls, whose ids on the wire are
+    /// settled now. Of a reply that is not whole only the complete blocks are kept.
+    pub(crate) fn file(self, wholeness: Wholeness, frame: &mut Frame) -> (Reply, Board) {
+        let by = frame.candidate().map_or_else(String::new, |c| format!("{}/{}", c.name, c.model));
+        let mut board = self.board;
+        let mut blocks = Vec::with_capacity(self.blocks.len());
+        for (index, block) in self.blocks.into_iter().enumerate() {
+            let slot = board.slots.iter_mut().find(|slot| slot.block as usize == index);
+            blocks.extend(file_block(block, slot, wholeness, frame));
+        }
+        let stop = match self.ending {
+            Ending::Said { reason, .. } => Some(reason),
+            Ending::Pending => None,
+        };
+        let by = Arc::from(by);
+        (Reply { by, attempt: self.attempt, blocks, wholeness, stop, usage: self.usage }, board)
+    }
+}
+
+fn file_block(
+    block: DraftBlock,
+    slot: Option<&mut Slot>,
+    wholeness: Wholeness,
+    frame: &mut Frame,
+) -> Option<Block> {
+    let whole = wholeness == Wholeness::Whole;
+    match (block.kind, block.state) {
+        (_, BlockState::Repeated) => None,
+        (BlockKind::Text, BlockState::Open) if !whole => None,
+        (BlockKind::Text, BlockState::Open | BlockState::Done(_)) => {
+            (!block.text.is_empty()).then_some(Block::Text(block.text))
+        }
+        (BlockKind::Thinking, BlockState::Done(BlockEnd::Thinking { seal })) => {
+            let empty = block.text.is_empty() && seal.is_empty();
+            (!empty).then_some(Block::Thinking(Thinking { text: block.text, seal }))
+        }
+        (BlockKind::Opaque, BlockState::Done(BlockEnd::Opaque { payload })) => {
+            Some(Block::Opaque(payload))
+        }
+        (BlockKind::Call { wire_id, .. }, BlockState::Done(BlockEnd::Call(facts))) => {
+            let slot = slot?;
+            slot.wire_id = settle_wire_id(wire_id, slot, frame);
+            let (wire_id, name, args) =
+                (slot.wire_id.clone(), slot.name.clone(), slot.args.clone());
+            Some(Block::Call(Call { id: slot.call, wire_id, name, args, facts }))
+        }
+        (
+            BlockKind::Thinking | BlockKind::Opaque | BlockKind::Call { .. },
+            BlockState::Open | BlockState::Done(_),
+        ) => None,
+    }
+}
+
+/// The provider's id where it gave one that is new in this session, else one of our own (B009).
+fn settle_wire_id(given: String, slot: &Slot, frame: &mut Frame) -> Arc<str> {
+    let id = if given.is_empty() || frame.wire_ids.contains(&given) {
+        let mut minted = format!("lw_{}", slot.call);
+        while frame.wire_ids.contains(&minted) {
+            minted.push('x');
+        }
+        minted
+    } else {
+        given
+    };
+    frame.wire_ids.add(&id);
+    Arc::from(id)
+}

@@ -1,0 +1,62 @@
+//! The state of a run, and the result of a step.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::because::Passage;
+use crate::effect::Effect;
+use crate::frame::Frame;
+use crate::rooms::{Room, RoomKind};
+
+/// Everything there is to know about a run: what all rooms share, and the room it stands in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct State {
+    pub(crate) frame: Box<Frame>,
+    pub(crate) room: Room,
+}
+
+impl State {
+    /// What all rooms share.
+    #[must_use]
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// The kind of the room it stands in.
+    #[must_use]
+    pub fn room(&self) -> RoomKind {
+        self.room.kind()
+    }
+
+    /// The room it stands in.
+    #[must_use]
+    pub fn room_data(&self) -> &Room {
+        &self.room
+    }
+
+    /// Whether the run is over.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.room() == RoomKind::Done
+    }
+
+    /// The stable digest of this state; its cost does not grow with the conversation.
+    #[must_use]
+    pub fn digest(&self) -> crate::Digest {
+        crate::Digest::of(self)
+    }
+}
+
+/// What a step did. All effects are here; nothing is left inside to be polled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[must_use = "the effects of a step must be performed"]
+pub struct Step {
+    /// The next state.
+    pub state: State,
+    /// Orders to the world, in order.
+    pub effects: Vec<Effect>,
+    /// The doors that were walked, in order.
+    pub trail: Vec<Passage>,
+}

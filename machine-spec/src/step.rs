@@ -1,0 +1,108 @@
+//! The corridor: accept an input, walk rooms until one waits.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::because::{Passage, Trigger};
+use crate::config::RunConfig;
+use crate::effect::Effect;
+use crate::frame::{Frame, Waiting};
+use crate::input::Input;
+use crate::ledger::Standing;
+use crate::rejection::{Cause, Rejection};
+use crate::rooms::{Answer, Done, Idle, Next, Out, Refused, Room, RoomKind};
+use crate::state::{State, Step};
+use crate::terminal::Terminal;
+
+/// The most doors that one input may open (I09): from Parse through Recover, Gate and the other
+/// passing rooms back to Parse.
+pub(crate) const MAX_PASSAGES: usize = 9;
+
+/// Begins a run. A configuration that cannot work ends it at once, with all its faults.
+pub fn start(config: RunConfig) -> Step {
+    let faults = config.faults();
+    let frame = Box::new(Frame::new(config));
+    if faults.is_empty() {
+        return Step {
+            state: State { frame, room: Room::Idle(Idle {}) },
+            effects: vec![],
+            trail: vec![],
+        };
+    }
+    let terminal = Terminal::ConfigRefused { faults };
+    let effects = vec![Effect::Finish(terminal.clone())];
+    Step {
+        state: State { frame, room: Room::Done(Box::new(Done { terminal })) },
+        effects,
+        trail: vec![],
+    }
+}
+
+/// Takes one input. Total: any input in any state yields a passage, a stay or a refusal that leaves
+/// the state untouched.
+pub fn step(state: State, input: Input) -> Step {
+    let State { mut frame, room } = state;
+    let (from, on, id) = (room.kind(), input.kind(), input.answers());
+    let mut out = Out::default();
+    let accepted = match frame.ledger.standing(on, id) {
+        _ if from == RoomKind::Done => Err(Refused { room, cause: Cause::AfterTerminal }),
+        Standing::Closed => Err(Refused { room, cause: Cause::EffectClosed }),
+        Standing::Unknown => Err(Refused { room, cause: Cause::EffectUnknown }),
+        Standing::Free | Standing::Live => accept(room, input, &mut frame, &mut out),
+    };
+    match accepted {
+        Ok(next) => walk(from, Trigger::On(on), next, frame, out),
+        Err(Refused { room, cause }) => {
+            let expected = from.welcomes().to_vec();
+            let refusal = Rejection { room: from, input: on, effect: id, expected, cause };
+            let effects = vec![Effect::Reject(refusal)];
+            Step { state: State { frame, room }, effects, trail: vec![] }
+        }
+    }
+}
+
+fn accept(room: Room, input: Input, frame: &mut Frame, out: &mut Out) -> Result<Next, Refused> {
+    let answer = match input {
+        Input::UserSaid { text, rules } => return hear_user(room, Waiting { text, rules }, frame),
+        Input::Interrupted { by } => return Ok(room.interrupt(by, frame, out)),
+        Input::ModelSaid { event, .. } => Answer::ModelSaid(event),
+        Input::ModelClosed { closure, .. } => Answer::ModelClosed(closure),
+        Input::ToolReturned { id, report } => Answer::ToolReturned(id, report),
+        Input::HookAnswered { id, answer } => Answer::HookAnswered(id, answer),
+        Input::TimerFired { .. } => Answer::TimerFired,
+    };
+    room.answer(answer, frame, out)
+}
+
+/// The user is welcome in every room: the first words begin the run, later ones join the inbox.
+fn hear_user(room: Room, said: Waiting, frame: &mut Frame) -> Result<Next, Refused> {
+    if let Room::Idle(idle) = room {
+        return Ok(idle.begin(said, frame));
+    }
+    let limits = &frame.config.limits;
+    let full = frame.inbox.len() >= limits.inbox as usize
+        || frame.counters.user_messages >= limits.user_messages;
+    if full {
+        return Err(Refused { room, cause: Cause::OverLimit });
+    }
+    frame.counters.user_messages += 1;
+    frame.inbox.push(said);
+    Ok(Next::stay(room))
+}
+
+fn walk(from: RoomKind, on: Trigger, first: Next, mut frame: Box<Frame>, mut out: Out) -> Step {
+    let mut trail = Vec::new();
+    let (mut from, mut on, mut next, mut emitted) = (from, on, first, 0);
+    while let Some(because) = next.door {
+        let to = next.room.kind();
+        let so_far = out.effects.len();
+        let passage = Passage { from, on, because, to, emitted: (so_far - emitted) as u16 };
+        debug_assert!(crate::table::declares(&passage), "I11: {passage:?} is not declared");
+        debug_assert!(trail.len() < MAX_PASSAGES, "I09: more than {MAX_PASSAGES} doors: {trail:?}");
+        trail.push(passage);
+        (from, on, emitted) = (to, Trigger::Onward, so_far);
+        next = next.room.pass(&mut frame, &mut out);
+    }
+    Step { state: State { frame, room: next.room }, effects: out.effects, trail }
+}
