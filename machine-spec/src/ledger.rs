@@ -50,6 +50,18 @@ impl Ledger {
         core::mem::take(&mut self.open).into_keys()
     }
 
+    /// The ledger with its open effects renamed to their rank, and the renaming. Whether anything
+    /// was closed before is kept, as inputs can tell it.
+    pub(crate) fn renamed(&self) -> (Ledger, BTreeMap<EffectId, EffectId>) {
+        let names = self.open.keys().enumerate().map(|(rank, id)| (*id, EffectId(rank as u64)));
+        let names: BTreeMap<EffectId, EffectId> = names.collect();
+        let kinds = self.open.values().enumerate();
+        let open: BTreeMap<_, _> =
+            kinds.map(|(rank, kind)| (EffectId(rank as u64), *kind)).collect();
+        let any_closed = u64::from(self.next > open.len() as u64);
+        (Ledger { next: open.len() as u64 + any_closed, open }, names)
+    }
+
     /// The standing of an effect for an input of this kind.
     #[must_use]
     pub fn standing(&self, input: InputKind, id: Option<EffectId>) -> Standing {

@@ -87,7 +87,7 @@ impl Parse {
         }
     }
 
-    fn close(self: Box<Self>, closure: Closure, frame: &mut Frame, out: &mut Out) -> Next {
+    fn close(self, closure: Closure, frame: &mut Frame, out: &mut Out) -> Next {
         match (&self.draft.ending, closure) {
             // Once the message is complete, whatever happens to the connection is no loss.
             (Ending::Said { reason, word }, _) => {

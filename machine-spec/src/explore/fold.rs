@@ -1,0 +1,99 @@
+//! Folding of symmetric states: two states that differ only in what no decision reads are one.
+//!
+//! Ids are renamed to their rank, texts that only endings carry are dropped, and the conversation
+//! is forgotten where no window is configured: nothing but its size is ever asked for. The fold is
+//! used to recognise states that were explored before; the states themselves are explored whole.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use crate::board::{Board, Status};
+use crate::digest::Digest;
+use crate::draft::Draft;
+use crate::frame::{Frame, IdShelf};
+use crate::ids::{AttemptId, CallId, EffectId};
+use crate::ledger::Ledger;
+use crate::model::Usage;
+use crate::rooms::{Room, RoomKind};
+use crate::state::State;
+use crate::transcript::Transcript;
+
+/// The digest of the fold of a state.
+#[must_use]
+pub fn folded(state: &State) -> Digest {
+    if let Room::Done(done) = &state.room {
+        return Digest::of(&(RoomKind::Done, done.terminal.kind()));
+    }
+    let mut state = state.clone();
+    let (ledger, names) = state.frame.ledger.renamed();
+    fold_frame(&mut state.frame, ledger);
+    match &mut state.room {
+        Room::Parse(parse) => {
+            parse.call = renamed(parse.call, &names);
+            fold_draft(&mut parse.draft, &names);
+        }
+        Room::Backoff(backoff) => backoff.timer = renamed(backoff.timer, &names),
+        Room::Batch(batch) => fold_board(&mut batch.board, &names),
+        Room::Settling(settling) => {
+            settling.timer = renamed(settling.timer, &names);
+            fold_board(&mut settling.board, &names);
+        }
+        Room::Stopping(stopping) => {
+            for asked in &mut stopping.asked {
+                asked.id = renamed(asked.id, &names);
+            }
+        }
+        Room::Idle(_)
+        | Room::Absorb(_)
+        | Room::View(_)
+        | Room::Govern(_)
+        | Room::Freeze(_)
+        | Room::Recover(_)
+        | Room::Gate(_)
+        | Room::Feedback(_)
+        | Room::Decide(_)
+        | Room::Done(_) => {}
+    }
+    state.digest()
+}
+
+fn fold_frame(frame: &mut Box<Frame>, ledger: Ledger) {
+    let sized = frame.config.candidates.iter().any(|candidate| candidate.context_window != 0);
+    if !sized {
+        frame.transcript = Transcript::new();
+    }
+    frame.wire_ids = IdShelf::default();
+    frame.ledger = ledger;
+    if frame.config.limits.model_calls == 0 {
+        frame.counters.model_calls = 0;
+    }
+    frame.counters.calls = 0;
+    frame.counters.responses = frame.counters.responses.min(1);
+    frame.counters.usage = Usage::default();
+    frame.sweep.attempts = 0;
+    frame.sweep.tried.clear();
+    frame.answer.text = String::new();
+    frame.answer.stop = String::new();
+}
+
+fn fold_draft(draft: &mut Draft, names: &BTreeMap<EffectId, EffectId>) {
+    draft.attempt = AttemptId(0);
+    draft.usage = Usage::default();
+    fold_board(&mut draft.board, names);
+}
+
+fn fold_board(board: &mut Board, names: &BTreeMap<EffectId, EffectId>) {
+    for (n, slot) in board.slots.iter_mut().enumerate() {
+        slot.call = CallId(n as u32);
+        slot.wire_id = "".into();
+        if let Status::Running(id) = slot.status {
+            slot.status = Status::Running(renamed(id, names));
+        }
+    }
+}
+
+/// A closed id has no name any more; all of them are one.
+fn renamed(id: EffectId, names: &BTreeMap<EffectId, EffectId>) -> EffectId {
+    names.get(&id).copied().unwrap_or(EffectId(u64::MAX))
+}

@@ -1,0 +1,105 @@
+//! Every door of the house, in the order of an iteration.
+
+use super::Edge;
+use crate::because::{Because, Trigger};
+use crate::effect::EffectKind::{
+    self, AskHook, CallModel, Cancel, Finish, Notify, RunTool, SetTimer,
+};
+use crate::input::InputKind;
+use crate::rooms::RoomKind;
+
+const fn on(
+    from: RoomKind,
+    input: InputKind,
+    because: Because,
+    to: RoomKind,
+    emits: &'static [EffectKind],
+) -> Edge {
+    Edge { from, on: Trigger::On(input), because, to, emits }
+}
+
+const fn onward(
+    from: RoomKind,
+    because: Because,
+    to: RoomKind,
+    emits: &'static [EffectKind],
+) -> Edge {
+    Edge { from, on: Trigger::Onward, because, to, emits }
+}
+
+/// Every door of the house.
+#[rustfmt::skip]
+pub const EDGES: &[Edge] = {
+    use Because as B;
+    use InputKind as I;
+    use RoomKind as R;
+    &[
+        // Idle: nothing was said yet.
+        on(R::Idle, I::UserSaid, B::UserSpoke, R::Absorb, &[]),
+        on(R::Idle, I::Interrupted, B::Interrupted, R::Feedback, &[Notify]),
+        // s1: what is new?
+        onward(R::Absorb, B::InputAbsorbed, R::View, &[Notify]),
+        onward(R::Absorb, B::NothingNew, R::View, &[]),
+        // s2: what does the model see?
+        onward(R::View, B::ViewBuilt, R::Govern, &[]),
+        // s3: does it fit?
+        onward(R::Govern, B::WithinBudget, R::Freeze, &[]),
+        onward(R::Govern, B::OverBudget, R::Decide, &[]),
+        onward(R::Govern, B::LimitReached, R::Decide, &[]),
+        // s4: with what exactly?
+        onward(R::Freeze, B::RequestSealed, R::Parse, &[CallModel]),
+        // s5: what did it say?
+        on(R::Parse, I::Interrupted, B::Interrupted, R::Settling, &[SetTimer, Cancel, Notify]),
+        on(R::Parse, I::Interrupted, B::Interrupted, R::Feedback, &[Cancel, Notify]),
+        on(R::Parse, I::ModelSaid, B::CallsRequested, R::Gate, &[Cancel]),
+        on(R::Parse, I::ModelSaid, B::NoCalls, R::Decide, &[Cancel, Notify]),
+        on(R::Parse, I::ModelSaid, B::StreamBroke, R::Recover, &[Cancel]),
+        on(R::Parse, I::ModelClosed, B::CallsRequested, R::Gate, &[Notify]),
+        on(R::Parse, I::ModelClosed, B::NoCalls, R::Decide, &[Notify]),
+        on(R::Parse, I::ModelClosed, B::StreamBroke, R::Recover, &[]),
+        // s5, alcove: whose failure is it?
+        onward(R::Recover, B::LimitReached, R::Decide, &[Notify]),
+        onward(R::Recover, B::RetryScheduled, R::Backoff, &[SetTimer, Cancel, Notify]),
+        onward(R::Recover, B::CandidateSwitched, R::View, &[Notify]),
+        onward(R::Recover, B::ResponseSealed, R::Gate, &[Notify]),
+        onward(R::Recover, B::ResponseSealed, R::Decide, &[Notify]),
+        onward(R::Recover, B::RecoveryExhausted, R::Decide, &[Cancel, Notify]),
+        // s5, alcove: is it time?
+        on(R::Backoff, I::Interrupted, B::Interrupted, R::Feedback, &[Cancel, Notify]),
+        on(R::Backoff, I::TimerFired, B::RetryDue, R::Freeze, &[]),
+        // s6, alcove: may it run?
+        onward(R::Gate, B::CallsStarted, R::Batch, &[RunTool]),
+        onward(R::Gate, B::NothingToRun, R::Feedback, &[]),
+        // s6: what must run, in which order?
+        on(R::Batch, I::Interrupted, B::Interrupted, R::Settling, &[SetTimer, Cancel, Notify]),
+        on(R::Batch, I::ToolReturned, B::BatchComplete, R::Feedback, &[]),
+        // s6, alcove: what became of what was running?
+        on(R::Settling, I::Interrupted, B::Interrupted, R::Feedback, &[Cancel]),
+        on(R::Settling, I::ToolReturned, B::Settled, R::Feedback, &[Cancel]),
+        on(R::Settling, I::TimerFired, B::GraceOver, R::Feedback, &[]),
+        // s7: is every call answered?
+        onward(R::Feedback, B::ResultsFiled, R::Decide, &[]),
+        // s8: again, or over?
+        onward(R::Decide, B::OverBudget, R::Done, &[Notify, Finish]),
+        onward(R::Decide, B::LimitReached, R::Done, &[Notify, Finish]),
+        onward(R::Decide, B::RecoveryExhausted, R::Done, &[Notify, Finish]),
+        onward(R::Decide, B::MoreWork, R::Absorb, &[]),
+        onward(R::Decide, B::RepairAsked, R::Absorb, &[Notify]),
+        onward(R::Decide, B::Nudged, R::Absorb, &[Notify]),
+        onward(R::Decide, B::Continued, R::Absorb, &[Notify]),
+        onward(R::Decide, B::PauseResumed, R::Absorb, &[Notify]),
+        onward(R::Decide, B::GuardReminded, R::Absorb, &[Notify]),
+        onward(R::Decide, B::Steered, R::Absorb, &[]),
+        onward(R::Decide, B::StopAsked, R::Stopping, &[AskHook]),
+        onward(R::Decide, B::HookBlocked, R::Absorb, &[Notify]),
+        onward(R::Decide, B::GoalReached, R::Done, &[Finish]),
+        onward(R::Decide, B::GuardExhausted, R::Done, &[Finish]),
+        onward(R::Decide, B::RepairExhausted, R::Done, &[Notify, Finish]),
+        onward(R::Decide, B::HookHalted, R::Done, &[Notify, Finish]),
+        onward(R::Decide, B::ModelRefused, R::Done, &[Notify, Finish]),
+        onward(R::Decide, B::Interrupted, R::Done, &[Notify, Finish]),
+        // s8, alcove: does anybody object?
+        on(R::Stopping, I::Interrupted, B::Interrupted, R::Feedback, &[Cancel, Notify]),
+        on(R::Stopping, I::HookAnswered, B::HooksAnswered, R::Decide, &[Notify]),
+    ]
+};
