@@ -9,6 +9,7 @@ pub mod bound;
 pub mod config;
 pub mod digest;
 pub mod draft;
+pub mod draw;
 pub mod effect;
 pub mod estimate;
 pub mod explore;
