@@ -156,28 +156,28 @@ pub enum Safety {
     Exclusive,
 }
 
-/// Why the model stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// It had said everything.
-    EndOfTurn,
-    /// It wants tools to run.
-    ToolUse,
-    /// A stop sequence of the request was met.
-    StopSequence,
-    /// The output limit was reached; the last block may be cut.
-    OutputLimit,
-    /// The context window was exceeded while generating; like `OutputLimit`, the end is cut.
-    WindowExceeded,
-    /// The provider paused a long turn and wants it sent back.
-    Paused,
-    /// The model refused.
-    Refused,
-    /// A filter of the provider cut the output.
-    Filtered,
-    /// A word nobody has seen yet; the raw word stands beside it.
-    Other,
+closed_enum! {
+    /// Why the model stopped.
+    StopReason {
+        /// It had said everything.
+        EndOfTurn = "end_of_turn",
+        /// It wants tools to run.
+        ToolUse = "tool_use",
+        /// A stop sequence of the request was met.
+        StopSequence = "stop_sequence",
+        /// The output limit was reached; the last block may be cut.
+        OutputLimit = "output_limit",
+        /// The context window was exceeded while generating; like `OutputLimit`, the end is cut.
+        WindowExceeded = "window_exceeded",
+        /// The provider paused a long turn and wants it sent back.
+        Paused = "paused",
+        /// The model refused.
+        Refused = "refused",
+        /// A filter of the provider cut the output.
+        Filtered = "filtered",
+        /// A word nobody has seen yet; the raw word stands beside it.
+        Other = "other",
+    }
 }
 
 /// Token counts as the provider reported them. `None` is not reported, which is not zero.

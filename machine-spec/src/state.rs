@@ -9,6 +9,7 @@ use crate::because::Passage;
 use crate::effect::Effect;
 use crate::frame::Frame;
 use crate::rooms::{Room, RoomKind};
+use crate::terminal::Terminal;
 
 /// Everything there is to know about a run: what all rooms share, and the room it stands in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +41,28 @@ impl State {
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.room() == RoomKind::Done
+    }
+
+    /// How the run ended, once it is over.
+    #[must_use]
+    pub fn terminal(&self) -> Option<&Terminal> {
+        match &self.room {
+            Room::Done(done) => Some(&done.terminal),
+            Room::Idle(_)
+            | Room::Absorb(_)
+            | Room::View(_)
+            | Room::Govern(_)
+            | Room::Freeze(_)
+            | Room::Parse(_)
+            | Room::Recover(_)
+            | Room::Backoff(_)
+            | Room::Gate(_)
+            | Room::Batch(_)
+            | Room::Settling(_)
+            | Room::Feedback(_)
+            | Room::Decide(_)
+            | Room::Stopping(_) => None,
+        }
     }
 
     /// The stable digest of this state; its cost does not grow with the conversation.
