@@ -1,1 +1,18 @@
 //! Provider dialects without I/O: bytes in, model events out; view in, request body out.
+//!
+//! This crate opens no connection, reads no clock and awaits nothing. It is handed bytes, cut
+//! anywhere, and says what they mean in the words of [`machine_spec::model`]; it is handed a
+//! sealed request and says which bytes a provider wants to read. Everything that is peculiar to a
+//! provider ends here.
+
+pub mod anthropic;
+pub mod cache_marks;
+mod dialect;
+pub mod encode;
+pub mod error_body;
+pub mod gemini;
+pub mod ollama;
+pub mod openai_chat;
+pub mod openai_responses;
+
+pub use dialect::{Dialect, UnknownDialect};

@@ -1,0 +1,1 @@
+//! The dialect Anthropic Messages.

@@ -1,0 +1,1 @@
+//! Where the marks of the prompt cache go: they slide with the conversation.

@@ -1,0 +1,1 @@
+//! From a sealed request to the bytes of a request body.

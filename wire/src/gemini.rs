@@ -1,0 +1,1 @@
+//! The dialect Gemini `streamGenerateContent`, as SSE or as one JSON array.

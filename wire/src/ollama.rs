@@ -1,0 +1,1 @@
+//! The dialect Ollama's own API: one JSON object a line.

@@ -1,0 +1,1 @@
+//! The dialect OpenAI Chat Completions and every compatible vendor's spelling.
