@@ -328,13 +328,33 @@ impl<'de> Deserialize<'de> for Sealed {
 /// sorted runs whose lengths double, so adding and asking cost the logarithm of the session.
 ///
 /// Two different ids with one digest would only make us mint an id where none was needed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IdShelf {
+    digest: Digest,
     runs: Vec<Arc<[u64]>>,
+}
+
+/// In full for people, as its rolling digest for the canonical digest.
+impl Serialize for IdShelf {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            (self.digest, &self.runs).serialize(serializer)
+        } else {
+            self.digest.serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for IdShelf {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<IdShelf, D::Error> {
+        let (digest, runs) = Deserialize::deserialize(deserializer)?;
+        Ok(IdShelf { digest, runs })
+    }
 }
 
 impl IdShelf {
     pub(crate) fn add(&mut self, id: &str) {
+        self.digest = self.digest.chain(id);
         let mut run = vec![Digest::of(id).0];
         while let Some(last) = self.runs.last().filter(|last| last.len() <= run.len()) {
             run.extend_from_slice(last);

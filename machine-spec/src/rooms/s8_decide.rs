@@ -19,6 +19,9 @@ use crate::model::Failure;
 use crate::terminal::Terminal;
 use crate::wording;
 
+#[cfg(test)]
+mod tests;
+
 /// Again, or over?
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Decide {
