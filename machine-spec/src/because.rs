@@ -51,6 +51,10 @@ closed_enum! {
         ResultsFiled = "results_filed",
         /// The results go to the model.
         MoreWork = "more_work",
+        /// The results go to the model with a warning: they repeat.
+        DoomWarned = "doom_warned",
+        /// The model was warned and repeats all the same.
+        DoomProven = "doom_proven",
         /// The model is asked to mend a response in which no call was usable.
         RepairAsked = "repair_asked",
         /// The model is asked to say something visible.
@@ -104,6 +108,8 @@ closed_enum! {
         OutputRepair = "output_repair",
         /// Tool results are fed back.
         ToolFeedback = "tool_feedback",
+        /// The calls repeat without effect.
+        DoomBreaker = "doom_breaker",
         /// A required tool is missing.
         LoopGuard = "loop_guard",
         /// A stop hook makes the turn go on.

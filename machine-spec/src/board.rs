@@ -37,6 +37,8 @@ pub struct Slot {
     pub name: Arc<str>,
     /// The arguments.
     pub args: Arc<str>,
+    /// Digest of its canonical arguments; zero where they cannot be used.
+    pub canonical: u64,
     /// Whether it may overlap.
     pub safety: Safety,
     /// Whether it leaves no trace in the world.
@@ -86,7 +88,13 @@ impl Board {
         let limit = frame.config.limits.parallel_tools as usize;
         let mut running = self.running().count();
         let mut all_settled = true;
-        for slot in &mut self.slots {
+        for at in 0..self.slots.len() {
+            let (earlier, rest) = self.slots.split_at_mut(at);
+            let slot = &mut rest[0];
+            if slot.status == Status::Queued && frame.doom.forbids(earlier, slot) {
+                self.give_up_queued(NotStarted::DoomLoop);
+                return;
+            }
             let may_start = match slot.safety {
                 Safety::Concurrent => !matches!(early, EarlyStart::Off),
                 Safety::Exclusive => all_settled && matches!(early, EarlyStart::All),

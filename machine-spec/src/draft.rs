@@ -179,12 +179,17 @@ impl Draft {
         let BlockKind::Call { name, .. } = &draft.kind else { return Heard::Fine };
         let blank = draft.text.trim().is_empty();
         let args = if blank { "{}" } else { draft.text.as_str() };
+        let canonical = match facts.args {
+            ArgsVerdict::Valid { canonical } => canonical,
+            ArgsVerdict::Malformed { .. } | ArgsVerdict::Invalid { .. } => 0,
+        };
         let slot = Slot {
             call: frame.mint_call(),
             block: index as u32,
             wire_id: Arc::from(""),
             name: Arc::from(name.as_str()),
             args: Arc::from(args),
+            canonical,
             safety: facts.safety,
             read_only: frame.config.tool(name).is_some_and(|tool| tool.read_only),
             status: crate::gate::judge(name, &facts, frame.config()),

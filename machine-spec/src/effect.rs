@@ -223,6 +223,11 @@ pub enum Notice {
         /// Which reminder it is, from 1.
         n: u32,
     },
+    /// The model was warned that it repeats the same calls with the same results.
+    DoomWarned {
+        /// The tools of the cycle, in order.
+        cycle: Vec<String>,
+    },
     /// The model was asked to mend its output.
     RepairAsked {
         /// What was wrong.

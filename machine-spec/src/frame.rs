@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::config::{Candidate, RunConfig};
 use crate::digest::Digest;
+use crate::doom::Doom;
 use crate::effect::EffectKind;
 use crate::estimate::text_tokens;
 use crate::ids::{AttemptId, CallId, CandidateId, EffectId, HookId, RuleId};
@@ -32,6 +33,7 @@ pub struct Frame {
     pub(crate) counters: Counters,
     pub(crate) sweep: Sweep,
     pub(crate) guard: Guard,
+    pub(crate) doom: Doom,
     pub(crate) answer: AnswerSoFar,
 }
 
@@ -150,6 +152,7 @@ impl Frame {
                 tried: Vec::new(),
             },
             guard: Guard::default(),
+            doom: Doom::default(),
             answer: AnswerSoFar::default(),
         }
     }
@@ -188,6 +191,12 @@ impl Frame {
     #[must_use]
     pub fn guard(&self) -> &Guard {
         &self.guard
+    }
+
+    /// The doom breaker.
+    #[must_use]
+    pub fn doom(&self) -> &Doom {
+        &self.doom
     }
 
     /// User messages that wait to be absorbed.

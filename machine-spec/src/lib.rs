@@ -8,6 +8,7 @@ pub mod board;
 pub mod bound;
 pub mod config;
 pub mod digest;
+pub mod doom;
 pub mod draft;
 pub mod draw;
 pub mod effect;

@@ -239,6 +239,8 @@ closed_enum! {
         Interrupted = "interrupted",
         /// The output limit cut the response at this call.
         OutputLimit = "output_limit",
+        /// It would have gone on with a cycle that was seen three times.
+        DoomLoop = "doom_loop",
     }
 }
 

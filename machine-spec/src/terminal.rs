@@ -105,6 +105,11 @@ pub enum Terminal {
         /// Repairs asked for.
         repairs: u32,
     },
+    /// The model was warned and went on to repeat the same calls with the same results.
+    DoomLoop {
+        /// The tools of the cycle, in order.
+        cycle: Vec<String>,
+    },
     /// The model said nothing that can be shown.
     NoVisibleOutput {
         /// Whether it was thinking.
@@ -187,6 +192,8 @@ closed_enum! {
         ProviderFailed = "provider_failed",
         /// See [`Terminal::MalformedToolUse`].
         MalformedToolUse = "malformed_tool_use",
+        /// See [`Terminal::DoomLoop`].
+        DoomLoop = "doom_loop",
         /// See [`Terminal::NoVisibleOutput`].
         NoVisibleOutput = "no_visible_output",
         /// See [`Terminal::OutputLimit`].
@@ -237,6 +244,7 @@ impl Terminal {
             Terminal::RateLimited { .. } => TerminalKind::RateLimited,
             Terminal::ProviderFailed { .. } => TerminalKind::ProviderFailed,
             Terminal::MalformedToolUse { .. } => TerminalKind::MalformedToolUse,
+            Terminal::DoomLoop { .. } => TerminalKind::DoomLoop,
             Terminal::NoVisibleOutput { .. } => TerminalKind::NoVisibleOutput,
             Terminal::OutputLimit { .. } => TerminalKind::OutputLimit,
             Terminal::PauseLimit { .. } => TerminalKind::PauseLimit,
@@ -265,6 +273,7 @@ impl Terminal {
             | Terminal::RateLimited { .. }
             | Terminal::ProviderFailed { .. }
             | Terminal::MalformedToolUse { .. }
+            | Terminal::DoomLoop { .. }
             | Terminal::NoVisibleOutput { .. }
             | Terminal::PauseLimit { .. }
             | Terminal::ConfigRefused { .. } => None,
@@ -293,6 +302,7 @@ impl TerminalKind {
             TerminalKind::RateLimited
             | TerminalKind::ProviderFailed
             | TerminalKind::MalformedToolUse
+            | TerminalKind::DoomLoop
             | TerminalKind::NoVisibleOutput
             | TerminalKind::ConfigRefused => TerminalClass::Failed,
         }
@@ -317,6 +327,7 @@ impl TerminalKind {
             | TerminalKind::RateLimited
             | TerminalKind::ProviderFailed
             | TerminalKind::MalformedToolUse
+            | TerminalKind::DoomLoop
             | TerminalKind::NoVisibleOutput
             | TerminalKind::OutputLimit
             | TerminalKind::PauseLimit
@@ -350,6 +361,7 @@ impl TerminalKind {
             | TerminalKind::HookStopped
             | TerminalKind::ContextExhausted
             | TerminalKind::MalformedToolUse
+            | TerminalKind::DoomLoop
             | TerminalKind::NoVisibleOutput
             | TerminalKind::Refused
             | TerminalKind::Filtered

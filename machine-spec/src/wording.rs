@@ -36,6 +36,16 @@ pub fn guard_reminder(tools: &[String]) -> String {
     )
 }
 
+/// The one warning about a cycle of calls that changes nothing.
+#[must_use]
+pub fn doom_warning(cycle: &[String]) -> String {
+    format!(
+        "You have repeated the same calls with the same arguments and the same results three times: \
+         {}. Repeating them again will end this turn. Do something else, or answer.",
+        cycle.join(", ")
+    )
+}
+
 /// A result as the model reads it, and whether it is an error.
 #[must_use]
 pub fn outcome(outcome: &Outcome) -> (Cow<'_, str>, bool) {
@@ -54,6 +64,10 @@ pub fn outcome(outcome: &Outcome) -> (Cow<'_, str>, bool) {
         Outcome::NotStarted { why: NotStarted::OutputLimit } => {
             (Cow::Borrowed("not started: the response was cut at the output limit"), true)
         }
+        Outcome::NotStarted { why: NotStarted::DoomLoop } => (
+            Cow::Borrowed("not started: this call would repeat a cycle that changes nothing"),
+            true,
+        ),
         Outcome::Refused { why } => (Cow::Owned(refusal(why)), true),
     }
 }

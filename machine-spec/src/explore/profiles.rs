@@ -72,6 +72,7 @@ pub fn all() -> Vec<Profile> {
         exclusive_early(),
         repairs(),
         guard(),
+        doom(),
         hooks(),
         fallback(Preset::Balanced),
         fallback(Preset::SwitchFirst),
@@ -250,6 +251,19 @@ fn guard() -> Profile {
     profile.stops = vec![StopReason::EndOfTurn];
     profile.interrupts = false;
     profile.strays = false;
+    profile
+}
+
+fn doom() -> Profile {
+    let mut profile = base("doom: one call again and again, in one response and in many");
+    profile.config.tools = vec![tool("peek", true)];
+    profile.config.limits.tool_rounds = 5;
+    profile.calls = vec![call("peek", Safety::Exclusive)];
+    profile.calls[0].named = false;
+    profile.blocks = vec![];
+    profile.max_blocks = 4;
+    profile.stops = vec![StopReason::ToolUse];
+    profile.interrupts = false;
     profile
 }
 

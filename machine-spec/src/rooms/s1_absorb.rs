@@ -31,6 +31,7 @@ impl Absorb {
         }
         // Only the user's own words reset what stop hooks have used up (Part 7, decision 4).
         frame.counters.hook_blocks = 0;
+        frame.doom.clear();
         Next::go(view, Because::InputAbsorbed)
     }
 }

@@ -77,6 +77,7 @@ impl Recover {
             | Owner::ModelFallback
             | Owner::OutputRepair
             | Owner::ToolFeedback
+            | Owner::DoomBreaker
             | Owner::LoopGuard
             | Owner::HookReentry
             | Owner::UserInput => {

@@ -55,6 +55,7 @@ pub enum Cut {
 
 impl Feedback {
     pub(crate) fn pass(self, frame: &mut Frame, _: &mut Out) -> Next {
+        frame.doom.note(&self.board.slots);
         let results = self.board.into_results();
         note_successes(&results, frame);
         let usable = results.iter().any(|result| is_usable(&result.outcome));
@@ -104,6 +105,8 @@ fn is_usable(outcome: &Outcome) -> bool {
         Outcome::NotStarted { why } => match why {
             // A cut call is neither usable nor malformed (B014).
             NotStarted::OutputLimit | NotStarted::Interrupted => false,
+            // The calls before it were fine; it is the cycle that is judged, not the call.
+            NotStarted::DoomLoop => true,
         },
         Outcome::Succeeded { .. }
         | Outcome::Failed { .. }

@@ -167,9 +167,13 @@ pub fn decide(finding: &Finding, frame: &Frame) -> Verdict {
         Finding::Results { cut: Cut::OutputLimit }
         | Finding::Unusable { cut: Cut::OutputLimit, .. }
         | Finding::Truncated => again(Because::Continued, Owner::OutputRepair),
-        Finding::Results { cut: Cut::No | Cut::StreamFailed } => {
-            again(Because::MoreWork, Owner::ToolFeedback)
-        }
+        Finding::Results { cut: Cut::No | Cut::StreamFailed } => match frame.doom.cycle() {
+            Some(cycle) if frame.doom.warned => {
+                over(Because::DoomProven, Terminal::DoomLoop { cycle })
+            }
+            Some(_) => again(Because::DoomWarned, Owner::DoomBreaker),
+            None => again(Because::MoreWork, Owner::ToolFeedback),
+        },
         Finding::Unusable { tool, .. } if used.malformed_streak >= limits.malformed_repairs => {
             let repairs = used.malformed_streak;
             over(
@@ -263,6 +267,7 @@ fn over_cause(end: &Terminal) -> Because {
         | Terminal::NoVisibleOutput { .. }
         | Terminal::OutputLimit { .. }
         | Terminal::PauseLimit { .. } => Because::RepairExhausted,
+        Terminal::DoomLoop { .. } => Because::DoomProven,
         Terminal::Refused { .. } | Terminal::Filtered { .. } | Terminal::ConfigRefused { .. } => {
             Because::ModelRefused
         }
@@ -339,6 +344,12 @@ fn prepare(finding: &Finding, because: Because, frame: &mut Frame, out: &mut Out
         frame.counters.malformed_streak += 1;
         ask(OutputFault::MalformedCall, frame.counters.malformed_streak, out);
         frame.say(Origin::Repair, wording::MEND_CALLS);
+    }
+    if because == Because::DoomWarned {
+        let cycle = frame.doom.cycle().unwrap_or_default();
+        frame.doom.warned = true;
+        frame.say(Origin::Repair, wording::doom_warning(&cycle));
+        out.emit(Effect::Notify(Notice::DoomWarned { cycle }));
     }
     if because == Because::GuardReminded
         && let GuardStanding::Remind(rule) = guard_standing(frame)
