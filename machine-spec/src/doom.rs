@@ -108,6 +108,8 @@ fn cycle_length(seen: &[Sighting]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::{Doom, Sighting};
     use crate::digest::Digest;
 
