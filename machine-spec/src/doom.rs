@@ -129,7 +129,7 @@ mod tests {
             ("a1 a1", None),
             ("a1 a1 a1", Some(1)),
             ("a1 b1 a1 c1 a1", Some(1)),
-            ("a1 b1 c1 d1 a1 e1 a1", Some(1)),
+            ("a1 b1 c1 d1 a1 e1 a1", None),
             ("a1 a1 b1 c1 d1 e1 f1 a1", None),
             ("p1 p2 p3 p4", None),
             ("a1 b1 a1 b1 a1 b1", Some(1)),
