@@ -7,6 +7,7 @@
 
 pub mod anthropic;
 pub mod cache_marks;
+pub mod catalogue;
 mod dialect;
 pub mod encode;
 pub mod error_body;
