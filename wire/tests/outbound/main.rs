@@ -1,0 +1,4 @@
+//! What leaves this crate towards a provider, and what a provider's refusals mean.
+
+mod error_bodies;
+mod support;
