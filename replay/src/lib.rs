@@ -1,1 +1,20 @@
 //! Recordings, replay and chaos for the Loopwright machine.
+//!
+//! A run is a list of inputs; a recording is that list plus what came of each. This crate writes
+//! recordings ([`recorder`]), reads them whatever their origin ([`reader`]), drives them again and
+//! tells the first difference ([`replayer`], [`divergence`]), and plays whole runs in a scripted
+//! world without network, clock or chance ([`scenario`], [`world`]). It does no I/O besides files,
+//! and reads no clock: times are told.
+
+pub mod code;
+pub mod divergence;
+pub mod format;
+pub mod reader;
+pub mod recorder;
+pub mod redact;
+pub mod replayer;
+pub mod sink;
+
+pub use format::v1::{Frame, Header, Note, Provider};
+pub use reader::{ReadError, Recording};
+pub use recorder::Recorder;
