@@ -21,6 +21,16 @@ closed_enum! {
         WithinBudget = "within_budget",
         /// The view does not fit the window of the candidate.
         OverBudget = "over_budget",
+        /// The head became a summary.
+        Compacted = "compacted",
+        /// The head could not be summarised.
+        CompactionFailed = "compaction_failed",
+        /// Compaction does not make the view smaller, or not for long.
+        CompactionUseless = "compaction_useless",
+        /// The oldest part was cut away.
+        ContextTruncated = "context_truncated",
+        /// The provider said that the view is too large; its error is withheld.
+        ContextOverflowed = "context_overflowed",
         /// A limit of the run is reached.
         LimitReached = "limit_reached",
         /// The request was sealed and sent.
@@ -104,6 +114,8 @@ closed_enum! {
         StreamReissue = "stream_reissue",
         /// Another candidate of the chain takes over.
         ModelFallback = "model_fallback",
+        /// The conversation was compacted.
+        ContextCompact = "context_compact",
         /// The output must be mended, continued or resumed.
         OutputRepair = "output_repair",
         /// Tool results are fed back.

@@ -1,6 +1,7 @@
 //! The closed-form worst case of a configuration: the proof that every run ends (T6, I12).
 
 use crate::config::RunConfig;
+use crate::policy::Compactor;
 
 /// The largest number of requests to models that a run with this configuration can make, or `None`
 /// when it is not a number of 32 bits any more.
@@ -13,7 +14,7 @@ use crate::config::RunConfig;
 /// `R = 1 + T + Q (T + 1) + N + C + P + G |rules| + H M + (M - 1)`.
 ///
 /// One response costs at most `1 + K` requests, where `K` is the sum of the retry and reissue
-/// budgets, and each of the `S` switches of the fallback chain grants a fresh `1 + K`:
+/// budgets and one for an overflow when compaction is on, and each of the `S` switches of the fallback chain grants a fresh `1 + K`:
 ///
 /// `calls = (R + S) (1 + K)`.
 #[must_use]
@@ -34,7 +35,9 @@ pub fn model_calls(config: &RunConfig) -> Option<u32> {
         Some(messages.saturating_sub(1)),
     ];
     let responses = responses.into_iter().try_fold(0u64, |sum, n| sum.checked_add(n?))?;
-    let repeats = u64::from(limits.http_retries)
+    let overflow = u64::from(config.policy.compact != Compactor::Off);
+    let repeats = overflow
+        + u64::from(limits.http_retries)
         + u64::from(limits.stream_reissues)
         + u64::from(limits.stall_reissues);
     let chain = (config.candidates.len() as u64).saturating_sub(1);

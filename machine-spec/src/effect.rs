@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::because::Owner;
 use crate::ids::{AttemptId, CallId, CandidateId, EffectId, HookId, RuleId};
 use crate::model::{ErrorClass, Failure, StopReason, StreamPhase, closed_enum};
+use crate::policy::Compactor;
 use crate::rejection::Rejection;
 use crate::terminal::Terminal;
 use crate::view::View;
@@ -35,6 +36,15 @@ pub enum Effect {
         name: Arc<str>,
         /// JSON text that satisfies the schema of the tool.
         args: Arc<str>,
+    },
+    /// Summarise this head of the conversation and report `Compacted`.
+    Compact {
+        /// Answered by `Compacted`.
+        id: EffectId,
+        /// What is to be summarised.
+        head: View,
+        /// How.
+        by: Compactor,
     },
     /// Ask this hook and report `HookAnswered`.
     AskHook {
@@ -75,6 +85,8 @@ closed_enum! {
         CallModel = "call_model",
         /// See [`Effect::RunTool`].
         RunTool = "run_tool",
+        /// See [`Effect::Compact`].
+        Compact = "compact",
         /// See [`Effect::AskHook`].
         AskHook = "ask_hook",
         /// See [`Effect::SetTimer`].
@@ -97,6 +109,7 @@ impl Effect {
         match self {
             Effect::CallModel { .. } => EffectKind::CallModel,
             Effect::RunTool { .. } => EffectKind::RunTool,
+            Effect::Compact { .. } => EffectKind::Compact,
             Effect::AskHook { .. } => EffectKind::AskHook,
             Effect::SetTimer { .. } => EffectKind::SetTimer,
             Effect::Cancel { .. } => EffectKind::Cancel,
@@ -187,6 +200,14 @@ pub enum Notice {
         /// The failure.
         failure: Failure,
     },
+    /// The provider said that the view is too large. The error is withheld while compaction is
+    /// tried; it surfaces only if that cannot help.
+    ErrorWithheld {
+        /// The attempt.
+        attempt: AttemptId,
+        /// The failure.
+        failure: Failure,
+    },
     /// The request will be repeated after a wait.
     RetryScheduled {
         /// Who repeats it.
@@ -234,6 +255,25 @@ pub enum Notice {
         fault: OutputFault,
         /// Which request for repair it is, from 1.
         n: u32,
+    },
+    /// The head of the conversation became a summary.
+    Compacted {
+        /// Estimated tokens of a request before.
+        before: u64,
+        /// And after.
+        after: u64,
+        /// Entries that the model does not see any more.
+        dropped: u32,
+    },
+    /// A compaction failed; the view is as it was.
+    CompactionFailed {
+        /// What went wrong.
+        problem: String,
+    },
+    /// The oldest part was cut away without a summary: information is lost.
+    ContextTruncated {
+        /// Entries that the model does not see any more.
+        dropped: u32,
     },
     /// A hook made the turn go on.
     HookBlocked {

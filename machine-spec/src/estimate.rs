@@ -55,6 +55,7 @@ pub fn entry_tokens(entry: &Entry) -> u64 {
             })
             .sum(),
         Entry::Aside(_) => 0,
+        Entry::Boundary(boundary) => ENVELOPE + text_tokens(&boundary.said.text),
     }
 }
 

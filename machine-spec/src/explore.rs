@@ -125,6 +125,7 @@ impl Seen {
                     self.owners.insert(request.owner);
                 }
                 Effect::RunTool { .. }
+                | Effect::Compact { .. }
                 | Effect::AskHook { .. }
                 | Effect::SetTimer { .. }
                 | Effect::Cancel { .. }

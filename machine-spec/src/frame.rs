@@ -10,6 +10,7 @@ use core::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::compact::Compactions;
 use crate::config::{Candidate, RunConfig};
 use crate::digest::Digest;
 use crate::doom::Doom;
@@ -34,6 +35,7 @@ pub struct Frame {
     pub(crate) sweep: Sweep,
     pub(crate) guard: Guard,
     pub(crate) doom: Doom,
+    pub(crate) compactions: Compactions,
     pub(crate) answer: AnswerSoFar,
 }
 
@@ -90,6 +92,8 @@ pub struct Sweep {
     pub reissues: u32,
     /// Repetitions owned by `StreamReissue` after silence, likewise.
     pub stalls: u32,
+    /// Compactions the provider asked for, likewise.
+    pub overflows: u32,
     /// The decisive failure of every candidate that was left behind.
     pub tried: Vec<Tried>,
 }
@@ -129,7 +133,7 @@ impl Frame {
         let mut wire_ids = IdShelf::default();
         let used = transcript.newest_first().flat_map(|entry| match entry {
             Entry::Reply(reply) => reply.calls().map(|call| call.wire_id.clone()).collect(),
-            Entry::Said(_) | Entry::Results(_) | Entry::Aside(_) => Vec::new(),
+            Entry::Said(_) | Entry::Results(_) | Entry::Aside(_) | Entry::Boundary(_) => Vec::new(),
         });
         for id in used {
             wire_ids.add(&id);
@@ -149,10 +153,12 @@ impl Frame {
                 http_retries: 0,
                 reissues: 0,
                 stalls: 0,
+                overflows: 0,
                 tried: Vec::new(),
             },
             guard: Guard::default(),
             doom: Doom::default(),
+            compactions: Compactions::default(),
             answer: AnswerSoFar::default(),
         }
     }
@@ -191,6 +197,12 @@ impl Frame {
     #[must_use]
     pub fn guard(&self) -> &Guard {
         &self.guard
+    }
+
+    /// The compactions so far.
+    #[must_use]
+    pub fn compactions(&self) -> &Compactions {
+        &self.compactions
     }
 
     /// The doom breaker.
@@ -253,6 +265,7 @@ impl Frame {
         self.sweep.http_retries = 0;
         self.sweep.reissues = 0;
         self.sweep.stalls = 0;
+        self.sweep.overflows = 0;
     }
 
     /// Leaves the candidate in use behind, with what decided against it.
@@ -268,6 +281,7 @@ impl Frame {
         self.sweep.http_retries = 0;
         self.sweep.reissues = 0;
         self.sweep.stalls = 0;
+        self.sweep.overflows = 0;
     }
 
     /// Stop hooks that are still asked in this turn.

@@ -47,6 +47,13 @@ pub enum Input {
         /// With what.
         report: ToolReport,
     },
+    /// A compaction came back.
+    Compacted {
+        /// The effect it answers.
+        id: EffectId,
+        /// With what.
+        result: Compaction,
+    },
     /// A hook answered.
     HookAnswered {
         /// The effect it answers.
@@ -74,6 +81,8 @@ closed_enum! {
         ModelClosed = "model_closed",
         /// See [`Input::ToolReturned`].
         ToolReturned = "tool_returned",
+        /// See [`Input::Compacted`].
+        Compacted = "compacted",
         /// See [`Input::HookAnswered`].
         HookAnswered = "hook_answered",
         /// See [`Input::TimerFired`].
@@ -91,6 +100,7 @@ impl Input {
             Input::ModelSaid { .. } => InputKind::ModelSaid,
             Input::ModelClosed { .. } => InputKind::ModelClosed,
             Input::ToolReturned { .. } => InputKind::ToolReturned,
+            Input::Compacted { .. } => InputKind::Compacted,
             Input::HookAnswered { .. } => InputKind::HookAnswered,
             Input::TimerFired { .. } => InputKind::TimerFired,
         }
@@ -104,6 +114,7 @@ impl Input {
             Input::ModelSaid { id, .. }
             | Input::ModelClosed { id, .. }
             | Input::ToolReturned { id, .. }
+            | Input::Compacted { id, .. }
             | Input::HookAnswered { id, .. }
             | Input::TimerFired { id } => Some(*id),
         }
@@ -143,6 +154,22 @@ closed_enum! {
         /// It was stopped because the engine was told to cancel it.
         Cancelled = "cancelled",
     }
+}
+
+/// What came of a compaction.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Compaction {
+    /// The head in few words.
+    Summarised {
+        /// The words.
+        text: String,
+    },
+    /// It could not be summarised.
+    Failed {
+        /// What went wrong.
+        problem: String,
+    },
 }
 
 /// What a hook answered.

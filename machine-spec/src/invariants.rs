@@ -187,6 +187,7 @@ fn check_requests(after: &Step) -> Judged {
             | Room::Absorb(_)
             | Room::View(_)
             | Room::Govern(_)
+            | Room::Compacting(_)
             | Room::Freeze(_)
             | Room::Recover(_)
             | Room::Backoff(_)
@@ -210,6 +211,8 @@ fn check_bounds(after: &Step) -> Judged {
     for (name, used, limit) in [
         ("model calls", used.model_calls, frame.model_call_limit()),
         ("tool rounds", used.tool_rounds, limits.tool_rounds),
+        ("compactions", frame.compactions.done, limits.compactions),
+        ("failed compactions", frame.compactions.failures, limits.compact_failures),
         ("nudges", used.blank_nudges, limits.blank_nudges),
         ("continuations", used.continuations, limits.continuations),
         ("pauses", used.pauses, limits.pauses),
@@ -253,6 +256,7 @@ pub fn board_of(state: &State) -> Option<&Board> {
         | Room::Absorb(_)
         | Room::View(_)
         | Room::Govern(_)
+        | Room::Compacting(_)
         | Room::Freeze(_)
         | Room::Backoff(_)
         | Room::Decide(_)
@@ -300,6 +304,7 @@ impl Chronicle {
             | Input::ModelSaid { .. }
             | Input::ModelClosed { .. }
             | Input::ToolReturned { .. }
+            | Input::Compacted { .. }
             | Input::HookAnswered { .. }
             | Input::TimerFired { .. } => {}
         }
@@ -330,7 +335,8 @@ impl Chronicle {
                 self.shown.remove(&attempt.0);
                 Ok(())
             }
-            Effect::AskHook { .. }
+            Effect::Compact { .. }
+            | Effect::AskHook { .. }
             | Effect::SetTimer { .. }
             | Effect::Cancel { .. }
             | Effect::Notify(_)

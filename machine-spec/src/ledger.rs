@@ -97,6 +97,7 @@ const fn awaits(effect: EffectKind, input: InputKind) -> bool {
     match effect {
         EffectKind::CallModel => matches!(input, InputKind::ModelSaid | InputKind::ModelClosed),
         EffectKind::RunTool => matches!(input, InputKind::ToolReturned),
+        EffectKind::Compact => matches!(input, InputKind::Compacted),
         EffectKind::AskHook => matches!(input, InputKind::HookAnswered),
         EffectKind::SetTimer => matches!(input, InputKind::TimerFired),
         EffectKind::Cancel | EffectKind::Notify | EffectKind::Reject | EffectKind::Finish => false,
@@ -109,6 +110,7 @@ pub const fn awaited_id(effect: &Effect) -> Option<EffectId> {
     match effect {
         Effect::CallModel { id, .. }
         | Effect::RunTool { id, .. }
+        | Effect::Compact { id, .. }
         | Effect::AskHook { id, .. }
         | Effect::SetTimer { id, .. } => Some(*id),
         Effect::Cancel { .. } | Effect::Notify(_) | Effect::Reject(_) | Effect::Finish(_) => None,

@@ -33,6 +33,14 @@ pub struct Limits {
     pub stop_hook_blocks: u32,
     /// Consecutive failures after which a hook is not asked again in the turn.
     pub hook_failures: u32,
+    /// Compactions per run.
+    pub compactions: u32,
+    /// Compactions in a row that may fail before no further one is tried.
+    pub compact_failures: u32,
+    /// Compactions in a row that were needed again at once.
+    pub rapid_refills: u32,
+    /// Entries that always stay visible behind a cut.
+    pub keep_entries: u32,
     /// Calls that may run at the same time.
     pub parallel_tools: u32,
     /// User messages that may wait in the inbox.
@@ -67,6 +75,10 @@ impl Default for Limits {
             guard_retries: 2,
             stop_hook_blocks: 8,
             hook_failures: 3,
+            compactions: 16,
+            compact_failures: 2,
+            rapid_refills: 3,
+            keep_entries: 4,
             parallel_tools: 10,
             inbox: 64,
             user_messages: 256,

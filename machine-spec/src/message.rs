@@ -21,6 +21,33 @@ pub enum Entry {
     Results(Vec<CallResult>),
     /// Kept for people and for a later judge, never shown to a model.
     Aside(Aside),
+    /// Where the conversation was compacted: the model sees a summary and the kept tail instead of
+    /// what came before, which stays in the transcript.
+    Boundary(Boundary),
+}
+
+/// A compaction boundary.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Boundary {
+    /// What the model reads instead of the head: the summary, and the current task word for word
+    /// when it is not in the kept tail (B027).
+    pub said: Said,
+    /// Whether the head was summarised or cut away.
+    pub kind: BoundaryKind,
+    /// How many entries directly before the boundary stay visible.
+    pub kept: u32,
+    /// How many entries the model saw before and does not see any more.
+    pub dropped: u32,
+}
+
+closed_enum! {
+    /// What became of the head.
+    BoundaryKind {
+        /// It was summarised.
+        Summarised = "summarised",
+        /// It was cut away: the surfaced last resort.
+        Truncated = "truncated",
+    }
 }
 
 /// Words in the user's role.
@@ -49,6 +76,8 @@ closed_enum! {
         Guard = "guard",
         /// The engine asks to go on where the output limit cut the text.
         Continuation = "continuation",
+        /// A summary of what was compacted.
+        Summary = "summary",
     }
 }
 
@@ -59,7 +88,11 @@ impl Origin {
     pub const fn is_scaffolding(self) -> bool {
         match self {
             Origin::Repair | Origin::Guard | Origin::Continuation => true,
-            Origin::User | Origin::Steer | Origin::Notification | Origin::HookFeedback => false,
+            Origin::User
+            | Origin::Steer
+            | Origin::Notification
+            | Origin::HookFeedback
+            | Origin::Summary => false,
         }
     }
 
@@ -72,7 +105,8 @@ impl Origin {
             | Origin::HookFeedback
             | Origin::Repair
             | Origin::Guard
-            | Origin::Continuation => false,
+            | Origin::Continuation
+            | Origin::Summary => false,
         }
     }
 }

@@ -13,11 +13,20 @@ pub struct Policy {
     pub preset: Preset,
     /// Which calls may start before the message is complete.
     pub early_start: EarlyStart,
+    /// How a conversation that grows too large is compacted.
+    pub compact: Compactor,
+    /// Whether the oldest part may be cut away when nothing else helps.
+    pub truncate: bool,
 }
 
 impl Default for Policy {
     fn default() -> Policy {
-        Policy { preset: Preset::Balanced, early_start: EarlyStart::Safe }
+        Policy {
+            preset: Preset::Balanced,
+            early_start: EarlyStart::Safe,
+            compact: Compactor::Summary,
+            truncate: true,
+        }
     }
 }
 
@@ -51,6 +60,18 @@ closed_enum! {
 }
 
 closed_enum! {
+    /// How a conversation is compacted.
+    Compactor {
+        /// Not at all.
+        Off = "off",
+        /// By the deterministic summary of this crate; no model is asked.
+        Summary = "summary",
+        /// By a model.
+        Model = "model",
+    }
+}
+
+closed_enum! {
     /// What may be done about a failure.
     Remedy {
         /// Ask the same candidate again, within the owner's budget; then end.
@@ -59,6 +80,8 @@ closed_enum! {
         RetryThenSwitch = "retry_then_switch",
         /// Ask the next candidate.
         Switch = "switch",
+        /// Compact the conversation and ask again; then a candidate with a larger window.
+        Compact = "compact",
         /// End the run and say what to mend.
         End = "end",
     }
@@ -75,8 +98,8 @@ impl Preset {
             | ErrorClass::Tls
             | ErrorClass::BadRequest
             | ErrorClass::ParamRejected
-            | ErrorClass::PayloadTooLarge
-            | ErrorClass::ContextOverflow => Remedy::End,
+            | ErrorClass::PayloadTooLarge => Remedy::End,
+            ErrorClass::ContextOverflow => Remedy::Compact,
             ErrorClass::ModelNotFound | ErrorClass::ContentRefused => Remedy::Switch,
             ErrorClass::QuotaExhausted => match self {
                 Preset::Balanced | Preset::SwitchFirst => Remedy::Switch,

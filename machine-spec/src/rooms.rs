@@ -12,13 +12,14 @@ use crate::because::Because;
 use crate::effect::Effect;
 use crate::frame::Frame;
 use crate::ids::EffectId;
-use crate::input::{HookAnswer, InputKind, InterruptedBy, ToolReport};
+use crate::input::{Compaction, HookAnswer, InputKind, InterruptedBy, ToolReport};
 use crate::model::{Closure, ModelEvent, closed_enum};
 use crate::rejection::Cause;
 
 mod s0_idle;
 mod s1_absorb;
 mod s2_view;
+mod s3_compacting;
 mod s3_govern;
 mod s4_freeze;
 mod s5_backoff;
@@ -35,7 +36,8 @@ mod s9_done;
 pub use s0_idle::Idle;
 pub use s1_absorb::Absorb;
 pub use s2_view::BuildView;
-pub use s3_govern::Govern;
+pub use s3_compacting::Compacting;
+pub use s3_govern::{Govern, Pressure};
 pub use s4_freeze::Freeze;
 pub use s5_backoff::Backoff;
 pub use s5_parse::Parse;
@@ -60,6 +62,8 @@ pub enum Room {
     View(BuildView),
     /// s3: does it fit?
     Govern(Govern),
+    /// s3, alcove: what came back?
+    Compacting(Compacting),
     /// s4: with what exactly?
     Freeze(Freeze),
     /// s5: what did it say?
@@ -95,6 +99,8 @@ closed_enum! {
         View = "view",
         /// See [`Room::Govern`].
         Govern = "govern",
+        /// See [`Room::Compacting`].
+        Compacting = "compacting",
         /// See [`Room::Freeze`].
         Freeze = "freeze",
         /// See [`Room::Parse`].
@@ -126,6 +132,7 @@ impl RoomKind {
     pub const fn waits(self) -> bool {
         match self {
             RoomKind::Idle
+            | RoomKind::Compacting
             | RoomKind::Parse
             | RoomKind::Backoff
             | RoomKind::Batch
@@ -147,10 +154,12 @@ impl RoomKind {
     #[must_use]
     pub const fn welcomes(self) -> &'static [InputKind] {
         use InputKind::{
-            HookAnswered, Interrupted, ModelClosed, ModelSaid, TimerFired, ToolReturned, UserSaid,
+            Compacted, HookAnswered, Interrupted, ModelClosed, ModelSaid, TimerFired, ToolReturned,
+            UserSaid,
         };
         match self {
             RoomKind::Idle => &[UserSaid, Interrupted],
+            RoomKind::Compacting => &[UserSaid, Interrupted, Compacted],
             RoomKind::Parse => &[UserSaid, Interrupted, ModelSaid, ModelClosed, ToolReturned],
             RoomKind::Backoff => &[UserSaid, Interrupted, TimerFired],
             RoomKind::Batch => &[UserSaid, Interrupted, ToolReturned],
@@ -174,6 +183,7 @@ pub(crate) enum Answer {
     ModelSaid(ModelEvent),
     ModelClosed(Closure),
     ToolReturned(EffectId, ToolReport),
+    Compacted(Compaction),
     HookAnswered(EffectId, HookAnswer),
     TimerFired,
 }
@@ -229,6 +239,7 @@ impl Room {
             Room::Absorb(_) => RoomKind::Absorb,
             Room::View(_) => RoomKind::View,
             Room::Govern(_) => RoomKind::Govern,
+            Room::Compacting(_) => RoomKind::Compacting,
             Room::Freeze(_) => RoomKind::Freeze,
             Room::Parse(_) => RoomKind::Parse,
             Room::Recover(_) => RoomKind::Recover,
@@ -255,6 +266,7 @@ impl Room {
             Room::Feedback(room) => room.pass(frame, out),
             Room::Decide(room) => room.pass(frame, out),
             Room::Idle(_)
+            | Room::Compacting(_)
             | Room::Parse(_)
             | Room::Backoff(_)
             | Room::Batch(_)
@@ -272,6 +284,7 @@ impl Room {
         out: &mut Out,
     ) -> Result<Next, Refused> {
         match self {
+            Room::Compacting(room) => room.answer(answer, frame, out),
             Room::Parse(room) => room.answer(answer, frame, out),
             Room::Backoff(room) => room.answer(answer, frame, out),
             Room::Batch(room) => room.answer(answer, frame, out),
@@ -300,6 +313,7 @@ impl Room {
             | Room::Absorb(_)
             | Room::View(_)
             | Room::Govern(_)
+            | Room::Compacting(_)
             | Room::Freeze(_)
             | Room::Recover(_)
             | Room::Backoff(_)

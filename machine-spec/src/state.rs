@@ -52,6 +52,7 @@ impl State {
             | Room::Absorb(_)
             | Room::View(_)
             | Room::Govern(_)
+            | Room::Compacting(_)
             | Room::Freeze(_)
             | Room::Parse(_)
             | Room::Recover(_)

@@ -69,6 +69,7 @@ fn accept(room: Room, input: Input, frame: &mut Frame, out: &mut Out) -> Result<
         Input::ModelSaid { event, .. } => Answer::ModelSaid(event),
         Input::ModelClosed { closure, .. } => Answer::ModelClosed(closure),
         Input::ToolReturned { id, report } => Answer::ToolReturned(id, report),
+        Input::Compacted { result, .. } => Answer::Compacted(result),
         Input::HookAnswered { id, answer } => Answer::HookAnswered(id, answer),
         Input::TimerFired { .. } => Answer::TimerFired,
     };

@@ -81,6 +81,15 @@ pub enum Terminal {
         limit: u64,
         /// Size in tokens: estimated, or as the provider said.
         actual: u64,
+        /// Why compaction could not help; empty when it is off.
+        compaction: String,
+    },
+    /// Compaction does not make the view smaller, or it fills up again at once.
+    CompactionThrash {
+        /// Estimated tokens of a request before the last compaction.
+        before: u64,
+        /// And after.
+        after: u64,
     },
     /// The server asks for a longer wait than the configuration allows.
     RateLimited {
@@ -186,6 +195,8 @@ closed_enum! {
         Interrupted = "interrupted",
         /// See [`Terminal::ContextExhausted`].
         ContextExhausted = "context_exhausted",
+        /// See [`Terminal::CompactionThrash`].
+        CompactionThrash = "compaction_thrash",
         /// See [`Terminal::RateLimited`].
         RateLimited = "rate_limited",
         /// See [`Terminal::ProviderFailed`].
@@ -241,6 +252,7 @@ impl Terminal {
             Terminal::BudgetExhausted { .. } => TerminalKind::BudgetExhausted,
             Terminal::Interrupted { .. } => TerminalKind::Interrupted,
             Terminal::ContextExhausted { .. } => TerminalKind::ContextExhausted,
+            Terminal::CompactionThrash { .. } => TerminalKind::CompactionThrash,
             Terminal::RateLimited { .. } => TerminalKind::RateLimited,
             Terminal::ProviderFailed { .. } => TerminalKind::ProviderFailed,
             Terminal::MalformedToolUse { .. } => TerminalKind::MalformedToolUse,
@@ -270,6 +282,7 @@ impl Terminal {
             | Terminal::BudgetExhausted { .. }
             | Terminal::Interrupted { .. }
             | Terminal::ContextExhausted { .. }
+            | Terminal::CompactionThrash { .. }
             | Terminal::RateLimited { .. }
             | Terminal::ProviderFailed { .. }
             | Terminal::MalformedToolUse { .. }
@@ -293,6 +306,7 @@ impl TerminalKind {
             TerminalKind::MaxTurns
             | TerminalKind::BudgetExhausted
             | TerminalKind::ContextExhausted
+            | TerminalKind::CompactionThrash
             | TerminalKind::OutputLimit
             | TerminalKind::PauseLimit => TerminalClass::Limit,
             TerminalKind::Interrupted => TerminalClass::Aborted,
@@ -324,6 +338,7 @@ impl TerminalKind {
             | TerminalKind::BudgetExhausted
             | TerminalKind::Interrupted
             | TerminalKind::ContextExhausted
+            | TerminalKind::CompactionThrash
             | TerminalKind::RateLimited
             | TerminalKind::ProviderFailed
             | TerminalKind::MalformedToolUse
@@ -360,6 +375,7 @@ impl TerminalKind {
             TerminalKind::Answered
             | TerminalKind::HookStopped
             | TerminalKind::ContextExhausted
+            | TerminalKind::CompactionThrash
             | TerminalKind::MalformedToolUse
             | TerminalKind::DoomLoop
             | TerminalKind::NoVisibleOutput

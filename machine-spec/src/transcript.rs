@@ -13,7 +13,7 @@ use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::digest::Digest;
-use crate::message::{Aside, Block, CallResult, Entry, Reply};
+use crate::message::{Aside, Block, CallResult, Entry, Origin, Reply};
 
 /// What was said in a session, oldest first.
 #[derive(Clone, Default)]
@@ -78,11 +78,21 @@ impl Transcript {
         let node = Node {
             len: before.len() + 1,
             digest: before.digest().chain(&entry),
-            tokens: before.tokens().saturating_add(crate::estimate::entry_tokens(&entry)),
+            tokens: visible_tokens(&before, &entry),
             entry,
             before,
         };
         self.tip = Some(Arc::new(node));
+    }
+
+    /// The transcript as it was when it had this many entries.
+    #[must_use]
+    pub fn at(&self, len: u32) -> &Transcript {
+        let mut at = self;
+        while let Some(node) = at.tip.as_deref().filter(|node| node.len > len) {
+            at = &node.before;
+        }
+        at
     }
 
     /// The entries from the newest to the oldest, without an allocation.
@@ -120,6 +130,8 @@ impl Transcript {
                 }
                 (Entry::Results(_), None) => return Some(at),
                 (Entry::Aside(Aside::BlankReply(_) | Aside::RefusedReply(_)), _) => {}
+                (Entry::Boundary(_), None) => {}
+                (Entry::Boundary(_), Some((asked, _))) => return Some(asked),
                 (Entry::Said(_) | Entry::Reply(_), Some((asked, _))) => return Some(asked),
                 (Entry::Said(_), None) => {}
                 (Entry::Reply(reply), None) => {
@@ -130,32 +142,57 @@ impl Transcript {
         owed.map(|(asked, _)| asked)
     }
 
-    /// The transcript as the next run of the session begins with it: the engine's own scaffolding
-    /// (repair, guard and continuation prompts, and the replies a guard rejected) is gone (T13),
-    /// what was said stays.
+    /// The transcript as the next run of the session begins with it: what a model still sees, without
+    /// the engine's own scaffolding (repair, guard and continuation prompts, and the replies a guard
+    /// rejected; T13).
     #[must_use]
     pub fn settled(&self) -> Transcript {
-        let entries = self.entries();
+        let entries = crate::view::visible(self);
         let mut settled = Transcript::new();
         for (at, entry) in entries.iter().enumerate() {
             let kept = match entry {
                 Entry::Said(said) => !said.origin.is_scaffolding(),
                 Entry::Reply(reply) => {
                     let rejected = match entries.get(at + 1) {
-                        Some(Entry::Said(said)) => said.origin == crate::message::Origin::Guard,
-                        Some(Entry::Reply(_) | Entry::Results(_) | Entry::Aside(_)) | None => false,
+                        Some(Entry::Said(said)) => said.origin == Origin::Guard,
+                        Some(
+                            Entry::Reply(_)
+                            | Entry::Results(_)
+                            | Entry::Aside(_)
+                            | Entry::Boundary(_),
+                        )
+                        | None => false,
                     };
                     !(rejected && reply.calls().next().is_none())
                 }
                 Entry::Results(_) => true,
                 Entry::Aside(Aside::BlankReply(_)) => false,
                 Entry::Aside(Aside::RefusedReply(_)) => true,
+                Entry::Boundary(boundary) => {
+                    settled.append(Entry::Said(boundary.said.clone()));
+                    false
+                }
             };
             if kept {
                 settled.append((*entry).clone());
             }
         }
         settled
+    }
+}
+
+/// Tokens that a model sees once this entry stands at the end. A boundary replaces what came before
+/// by its summary and the kept tail.
+fn visible_tokens(before: &Transcript, entry: &Entry) -> u64 {
+    let own = crate::estimate::entry_tokens(entry);
+    match entry {
+        Entry::Boundary(boundary) => {
+            let head = before.at(before.len().saturating_sub(boundary.kept));
+            own.saturating_add(before.tokens().saturating_sub(head.tokens()))
+        }
+        Entry::Said(_) | Entry::Reply(_) | Entry::Results(_) | Entry::Aside(_) => {
+            before.tokens().saturating_add(own)
+        }
     }
 }
 

@@ -52,9 +52,7 @@ impl View {
     /// joined is the dialect's affair.
     #[must_use]
     pub fn messages(&self) -> Vec<Seen<'_>> {
-        let mut seen: Vec<Seen<'_>> = self.transcript.newest_first().filter_map(seen).collect();
-        seen.reverse();
-        seen
+        visible(&self.transcript).into_iter().filter_map(seen).collect()
     }
 
     /// The transcript it was taken from, for encoders that keep what they encoded before.
@@ -64,6 +62,24 @@ impl View {
     }
 }
 
+/// The entries that count, oldest first: from the last boundary on, which stands before the entries
+/// it kept. A transcript without a boundary is visible whole.
+#[must_use]
+pub fn visible(transcript: &Transcript) -> Vec<&Entry> {
+    let mut entries = Vec::new();
+    let mut older = transcript.newest_first();
+    for entry in older.by_ref() {
+        if let Entry::Boundary(boundary) = entry {
+            entries.extend(older.take(boundary.kept as usize));
+            entries.push(entry);
+            break;
+        }
+        entries.push(entry);
+    }
+    entries.reverse();
+    entries
+}
+
 /// An entry as a model sees it; `None` for what is kept for people only.
 #[must_use]
 pub fn seen(entry: &Entry) -> Option<Seen<'_>> {
@@ -71,6 +87,7 @@ pub fn seen(entry: &Entry) -> Option<Seen<'_>> {
         Entry::Said(said) => Some(Seen::Said(said)),
         Entry::Reply(reply) => Some(Seen::Reply(reply)),
         Entry::Results(results) => Some(Seen::Results(results)),
+        Entry::Boundary(boundary) => Some(Seen::Said(&boundary.said)),
         Entry::Aside(_) => None,
     }
 }

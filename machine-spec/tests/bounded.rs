@@ -99,7 +99,7 @@ prop_compose! {
         preset in prop::sample::select(Preset::ALL.to_vec()),
         early_start in prop::sample::select(EarlyStart::ALL.to_vec()),
     ) -> Policy {
-        Policy { preset, early_start }
+        Policy { preset, early_start, ..Policy::default() }
     }
 }
 
@@ -142,6 +142,7 @@ fn profile(
         failures: vec![],
         stream_errors: false,
         tool_statuses: ToolStatus::ALL.to_vec(),
+        compactions: vec![],
         hook_answers: vec![HookAnswer::Allowed],
         strays: false,
         benign_bound: 0,

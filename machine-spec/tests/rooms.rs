@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use machine_spec::config::{HookSpec, Rule, RunConfig};
 use machine_spec::explore::profiles::{candidate, tool};
 use machine_spec::ids::{EffectId, RuleId};
-use machine_spec::input::{HookAnswer, InterruptedBy, ToolReport, ToolStatus};
+use machine_spec::input::{Compaction, HookAnswer, InterruptedBy, ToolReport, ToolStatus};
 use machine_spec::invariants::{self, Chronicle};
 use machine_spec::model::{
     ArgsVerdict, BlockEnd, BlockKind, CallFacts, Closure, ErrorClass, Failure, ModelEvent, Proof,
@@ -38,7 +38,8 @@ impl Story {
     fn command(&mut self, line: &str) -> Result<String, String> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let input = match word {
-            "candidate" | "tool" | "hook-named" | "rule" | "limit" | "policy" | "force" => {
+            "candidate" | "window" | "tool" | "hook-named" | "rule" | "limit" | "policy"
+            | "force" => {
                 return self.configure(word, rest).map(|()| String::new());
             }
             "show" => return self.show(rest),
@@ -56,6 +57,13 @@ impl Story {
                 Input::ModelClosed { id: self.open(EffectKind::CallModel, 0)?, closure }
             }
             "tool-returns" => self.tool(rest)?,
+            "compacted" => {
+                let result = match rest.split_once(' ') {
+                    Some(("failed", problem)) => Compaction::Failed { problem: problem.into() },
+                    Some(_) | None => Compaction::Summarised { text: rest.into() },
+                };
+                Input::Compacted { id: self.open(EffectKind::Compact, 0)?, result }
+            }
             "hook" => self.hook(rest)?,
             "timer" => Input::TimerFired { id: self.open(EffectKind::SetTimer, 0)? },
             other => return Err(format!("unknown command {other:?}")),
@@ -70,6 +78,10 @@ impl Story {
         let words: Vec<&str> = rest.split_whitespace().collect();
         match word {
             "candidate" => self.config.candidates.push(candidate(rest)),
+            "window" => {
+                let window = words[0].parse().map_err(|_| "window TOKENS")?;
+                self.config.candidates[0].context_window = window;
+            }
             "tool" => {
                 let read_only = words.get(1) == Some(&"read-only");
                 self.config.tools.push(tool(words[0], read_only));
@@ -261,6 +273,9 @@ fn rendered(effect: &Effect) -> String {
             request.attempt, request.candidate, request.owner, request.view.entries, request.tools
         ),
         Effect::RunTool { id, call, name, args } => format!("! {id} run_tool {call} {name} {args}"),
+        Effect::Compact { id, head, by } => {
+            format!("! {id} compact {} entries by {by}", head.entries)
+        }
         Effect::AskHook { id, hook, question } => format!("! {id} ask_hook {hook} {question:?}"),
         Effect::SetTimer { id, after_ms, because } => {
             format!("! {id} set_timer {after_ms} ms for {because}")
@@ -294,7 +309,10 @@ fn shown(view: &View) -> String {
             }
         }
     }
-    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect()
 }
 
 fn scripts() -> Vec<PathBuf> {

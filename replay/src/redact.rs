@@ -155,6 +155,7 @@ impl Redactor {
             Input::UserSaid { .. }
             | Input::Interrupted { .. }
             | Input::ToolReturned { .. }
+            | Input::Compacted { .. }
             | Input::HookAnswered { .. }
             | Input::TimerFired { .. } => self.whole(input),
         }

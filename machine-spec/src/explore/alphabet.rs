@@ -49,6 +49,11 @@ fn answers(
                 inputs.push(Input::ToolReturned { id, report });
             }
         }
+        EffectKind::Compact => {
+            for result in &profile.compactions {
+                inputs.push(Input::Compacted { id, result: result.clone() });
+            }
+        }
         EffectKind::AskHook => {
             for answer in &profile.hook_answers {
                 inputs.push(Input::HookAnswered { id, answer: answer.clone() });
@@ -166,6 +171,8 @@ fn strays(state: &State, inputs: &mut Vec<Input>) {
         let failure = Failure::new(ErrorClass::Transport, "stray");
         inputs.push(Input::ModelClosed { id, closure: Closure::Failed(failure) });
         inputs.push(Input::ToolReturned { id, report });
+        let result = crate::input::Compaction::Failed { problem: String::new() };
+        inputs.push(Input::Compacted { id, result });
         inputs.push(Input::HookAnswered { id, answer: crate::input::HookAnswer::Allowed });
         inputs.push(Input::TimerFired { id });
     }

@@ -6,7 +6,7 @@ use alloc::string::String;
 use crate::draft::{BlockState, Draft, Ending};
 use crate::effect::EffectKind;
 use crate::ids::EffectId;
-use crate::input::{HookAnswer, Input, ToolReport, ToolStatus};
+use crate::input::{Compaction, HookAnswer, Input, ToolReport, ToolStatus};
 use crate::invariants::{Invariant, Violation};
 use crate::model::{
     ArgsVerdict, BlockEnd, BlockKind, CallFacts, Closure, ModelEvent, Proof, Safety, StopReason,
@@ -51,6 +51,10 @@ pub fn benign_answer(state: &State) -> Option<Input> {
         EffectKind::RunTool => {
             let report = ToolReport { status: ToolStatus::Succeeded, output: String::from("o") };
             Input::ToolReturned { id, report }
+        }
+        EffectKind::Compact => {
+            let text = String::from("a benign summary of it all");
+            Input::Compacted { id, result: Compaction::Summarised { text } }
         }
         EffectKind::AskHook => Input::HookAnswered { id, answer: HookAnswer::Allowed },
         EffectKind::SetTimer => Input::TimerFired { id },

@@ -1,7 +1,7 @@
 //! Folding of symmetric states: two states that differ only in what no decision reads are one.
 //!
-//! Ids are renamed to their rank, texts that only endings carry are dropped, and the conversation
-//! is forgotten where no window is configured: nothing but its size is ever asked for. The fold is
+//! Ids are renamed to their rank, texts that only endings carry are dropped, and of the conversation
+//! only the shape is kept: nothing but the sizes of its entries is ever asked for. The fold is
 //! used to recognise states that were explored before; the states themselves are explored whole.
 
 use alloc::boxed::Box;
@@ -14,6 +14,7 @@ use crate::draft::Draft;
 use crate::frame::{Frame, IdShelf};
 use crate::ids::{AttemptId, CallId, EffectId};
 use crate::ledger::Ledger;
+use crate::message::Entry;
 use crate::model::Usage;
 use crate::rooms::{Room, RoomKind};
 use crate::state::State;
@@ -27,12 +28,14 @@ pub fn folded(state: &State) -> Digest {
     }
     let mut state = state.clone();
     let (ledger, names) = state.frame.ledger.renamed();
+    let shape = shape(&state.frame);
     fold_frame(&mut state.frame, ledger);
     match &mut state.room {
         Room::Parse(parse) => {
             parse.call = renamed(parse.call, &names);
             fold_draft(&mut parse.draft, &names);
         }
+        Room::Compacting(compacting) => compacting.id = renamed(compacting.id, &names),
         Room::Backoff(backoff) => backoff.timer = renamed(backoff.timer, &names),
         Room::Batch(batch) => fold_board(&mut batch.board, &names),
         Room::Settling(settling) => {
@@ -55,14 +58,31 @@ pub fn folded(state: &State) -> Digest {
         | Room::Decide(_)
         | Room::Done(_) => {}
     }
-    state.digest()
+    shape.chain(&state)
+}
+
+/// What a decision can ask of the conversation: the sizes of its visible entries and what they are,
+/// and only where a window is configured.
+fn shape(frame: &Frame) -> Digest {
+    let mut shape = Digest::default();
+    if frame.config.candidates.iter().all(|candidate| candidate.context_window == 0) {
+        return shape;
+    }
+    for entry in crate::view::visible(&frame.transcript) {
+        let (kind, kept) = match entry {
+            Entry::Said(said) => (u32::from(said.origin.is_user()), 0),
+            Entry::Reply(_) => (2, 0),
+            Entry::Results(_) => (3, 0),
+            Entry::Aside(_) => (4, 0),
+            Entry::Boundary(boundary) => (5, boundary.kept),
+        };
+        shape = shape.chain(&(kind, kept, crate::estimate::entry_tokens(entry)));
+    }
+    shape
 }
 
 fn fold_frame(frame: &mut Box<Frame>, ledger: Ledger) {
-    let sized = frame.config.candidates.iter().any(|candidate| candidate.context_window != 0);
-    if !sized {
-        frame.transcript = Transcript::new();
-    }
+    frame.transcript = Transcript::new();
     frame.wire_ids = IdShelf::default();
     frame.ledger = ledger;
     if frame.config.limits.model_calls == 0 {

@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 
 use crate::config::{Candidate, HookSpec, Rule, RunConfig, ToolSpec};
 use crate::ids::RuleId;
-use crate::input::{HookAnswer, ToolStatus};
+use crate::input::{Compaction, HookAnswer, ToolStatus};
 use crate::limits::Limits;
 use crate::model::{ArgsVerdict, BlockKind, ErrorClass, Failure, Safety, StopReason};
-use crate::policy::{EarlyStart, Policy, Preset};
+use crate::policy::{Compactor, EarlyStart, Policy, Preset};
 
 /// A configuration, and what the world may do to it.
 #[derive(Clone, Debug)]
@@ -38,6 +38,8 @@ pub struct Profile {
     pub stream_errors: bool,
     /// How tools may end.
     pub tool_statuses: Vec<ToolStatus>,
+    /// What may come of a compaction.
+    pub compactions: Vec<Compaction>,
     /// What hooks may answer.
     pub hook_answers: Vec<HookAnswer>,
     /// Whether answers to closed and unknown effects are tried.
@@ -78,6 +80,9 @@ pub fn all() -> Vec<Profile> {
         fallback(Preset::SwitchFirst),
         fallback(Preset::RetryFirst),
         windows(),
+        compaction(Compactor::Summary),
+        compaction(Compactor::Off),
+        overflow(),
         ceiling(),
         refused(),
     ]
@@ -138,6 +143,7 @@ fn base(name: &'static str) -> Profile {
         failures: vec![],
         stream_errors: false,
         tool_statuses: vec![ToolStatus::Succeeded],
+        compactions: vec![],
         hook_answers: vec![],
         strays: true,
         benign_bound: 60,
@@ -309,6 +315,38 @@ fn windows() -> Profile {
     profile.config.limits.continuations = 3;
     profile.stops = vec![StopReason::EndOfTurn, StopReason::OutputLimit];
     profile.failures = failures(&[ErrorClass::ModelNotFound, ErrorClass::ServerError]);
+    profile
+}
+
+fn compaction(compact: Compactor) -> Profile {
+    let mut profile = base("compaction: a small window fills up, is summarised, or cannot be");
+    profile.config.candidates[0].context_window = 200;
+    profile.config.policy.compact = compact;
+    let limits = &mut profile.config.limits;
+    (limits.keep_entries, limits.compactions) = (1, 3);
+    (limits.compact_failures, limits.rapid_refills) = (1, 1);
+    (limits.continuations, limits.user_messages) = (3, 2);
+    profile.interrupts = compact == Compactor::Summary;
+    profile.stops = vec![StopReason::EndOfTurn, StopReason::OutputLimit];
+    let summary = |text: &str| Compaction::Summarised { text: text.into() };
+    profile.compactions = vec![
+        summary("a summary that is long enough"),
+        summary(&"a summary that is longer than what it sums up ".repeat(10)),
+        summary("too short"),
+    ];
+    profile
+}
+
+fn overflow() -> Profile {
+    let mut profile = compaction(Compactor::Summary);
+    profile.name = "overflow: the provider says that it does not fit";
+    let sized = |name: &str, context_window| Candidate { context_window, ..candidate(name) };
+    profile.config.candidates = vec![sized("a", 240), sized("b", 150), sized("c", 400)];
+    profile.config.limits.continuations = 2;
+    profile.config.limits.user_messages = 1;
+    profile.strays = false;
+    profile.compactions.push(Compaction::Failed { problem: String::from("p") });
+    profile.failures = failures(&[ErrorClass::ContextOverflow]);
     profile
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BuildView, Next, Out, Room};
+use super::{BuildView, Next, Out, Pressure, Room};
 use crate::because::{Because, Owner};
 use crate::effect::{Effect, Notice};
 use crate::frame::{ActiveRule, Frame};
@@ -18,7 +18,7 @@ pub struct Absorb {
 
 impl Absorb {
     pub(crate) fn pass(self, frame: &mut Frame, out: &mut Out) -> Next {
-        let view = Room::View(BuildView { owner: self.owner });
+        let view = Room::View(BuildView { owner: self.owner, pressure: Pressure::None });
         let waiting = core::mem::take(&mut frame.inbox);
         if waiting.is_empty() {
             return Next::go(view, Because::NothingNew);

@@ -36,6 +36,7 @@ impl Backoff {
             Answer::ModelSaid(_)
             | Answer::ModelClosed(_)
             | Answer::ToolReturned(..)
+            | Answer::Compacted(_)
             | Answer::HookAnswered(..) => Err(Refused::wrong(Room::Backoff(self))),
         }
     }

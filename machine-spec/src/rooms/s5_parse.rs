@@ -54,7 +54,9 @@ impl Parse {
                 self.start_early(frame, out);
                 Ok(Next::stay(Room::Parse(self)))
             }
-            Answer::HookAnswered(..) | Answer::TimerFired => Err(Refused::wrong(Room::Parse(self))),
+            Answer::Compacted(_) | Answer::HookAnswered(..) | Answer::TimerFired => {
+                Err(Refused::wrong(Room::Parse(self)))
+            }
         }
     }
 

@@ -2,10 +2,13 @@
 //! and what has started decides whether anything may be (Part 7, decisions 3, 6, 7).
 //! Doors: Backoff, View, Gate, Decide.
 
+use alloc::boxed::Box;
+use alloc::string::String;
+
 use serde::{Deserialize, Serialize};
 
-use super::s3_govern::{calls_used_up, request_tokens};
-use super::{Backoff, BuildView, Decide, Finding, Gate, Next, Out, Room, RoundEnd};
+use super::s3_govern::{calls_used_up, exhausted, request_tokens};
+use super::{Backoff, BuildView, Decide, Finding, Gate, Next, Out, Pressure, Room, RoundEnd};
 use crate::because::{Because, Owner};
 use crate::draft::Draft;
 use crate::effect::{Effect, EffectKind, Notice, TimerFor};
@@ -30,19 +33,16 @@ pub struct Recover {
 
 impl Recover {
     pub(crate) fn pass(self, frame: &mut Frame, out: &mut Out) -> Next {
-        out.emit(Effect::Notify(Notice::AttemptFailed {
-            attempt: self.draft.attempt,
-            phase: self.phase,
-            failure: self.failure.clone(),
-        }));
+        let remedy = frame.config.policy.preset.remedy(self.failure.class);
+        let withheld = remedy == Remedy::Compact && frame.sweep.overflows == 0;
+        self.tell(withheld, out);
         // A started effect is a fact: the response it came from is never asked for again.
         if self.draft.board.has_started() && !self.draft.board.started_only_reads() {
             return self.seal(frame, out);
         }
-        let remedy = frame.config.policy.preset.remedy(self.failure.class);
         let retry = match remedy {
             Remedy::Retry | Remedy::RetryThenSwitch => self.retry(frame),
-            Remedy::Switch | Remedy::End => None,
+            Remedy::Switch | Remedy::Compact | Remedy::End => None,
         };
         if let Some(retry) = retry {
             return match calls_used_up(frame) {
@@ -50,8 +50,12 @@ impl Recover {
                 None => self.again(retry, frame, out),
             };
         }
+        if withheld {
+            return self.compact(frame, out);
+        }
         let target = match remedy {
-            Remedy::Switch | Remedy::RetryThenSwitch => next_candidate(frame),
+            Remedy::Switch | Remedy::RetryThenSwitch => next_candidate(0, frame),
+            Remedy::Compact => next_candidate(window_in_use(frame) + 1, frame),
             Remedy::Retry | Remedy::End => None,
         };
         match target {
@@ -66,6 +70,16 @@ impl Recover {
         }
     }
 
+    fn tell(&self, withheld: bool, out: &mut Out) {
+        let (attempt, failure) = (self.draft.attempt, self.failure.clone());
+        let phase = self.phase;
+        out.emit(Effect::Notify(if withheld {
+            Notice::ErrorWithheld { attempt, failure }
+        } else {
+            Notice::AttemptFailed { attempt, phase, failure }
+        }));
+    }
+
     /// The owner's next repetition, if its budget and the server's wish allow one.
     fn retry(&self, frame: &mut Frame) -> Option<Retry> {
         let limits = &frame.config.limits;
@@ -75,6 +89,7 @@ impl Recover {
             Owner::StreamReissue
             | Owner::Step
             | Owner::ModelFallback
+            | Owner::ContextCompact
             | Owner::OutputRepair
             | Owner::ToolFeedback
             | Owner::DoomBreaker
@@ -118,8 +133,18 @@ impl Recover {
         out.emit(Effect::Notify(Notice::Switched { from, to, class }));
         frame.leave_candidate(to, self.failure);
         skip_small(from, to, frame);
-        let view = BuildView { owner: Owner::ModelFallback };
+        let view = BuildView { owner: Owner::ModelFallback, pressure: Pressure::None };
         Next::go(Room::View(view), Because::CandidateSwitched)
+    }
+
+    /// The provider says that the view is too large: its error is withheld while compaction is
+    /// tried, once for a request.
+    fn compact(mut self, frame: &mut Frame, out: &mut Out) -> Next {
+        self.discard(frame, out);
+        frame.sweep.overflows += 1;
+        let pressure = Pressure::Overflow { failure: Box::new(self.failure) };
+        let view = BuildView { owner: Owner::ContextCompact, pressure };
+        Next::go(Room::View(view), Because::ContextOverflowed)
     }
 
     /// Keeps what is complete: started calls keep their real results, the other complete ones run,
@@ -174,8 +199,13 @@ pub(super) fn retract(draft: &Draft, out: &mut Out) {
     }
 }
 
-/// The next candidate of the chain that the view fits into (Part 7, decision 7).
-fn next_candidate(frame: &Frame) -> Option<CandidateId> {
+fn window_in_use(frame: &Frame) -> u64 {
+    frame.candidate().map_or(0, |candidate| candidate.context_window)
+}
+
+/// The next candidate of the chain that the view fits into and whose window is at least so large
+/// (Part 7, decisions 7 and 12).
+fn next_candidate(least: u64, frame: &Frame) -> Option<CandidateId> {
     if frame.sweep.hops >= frame.config.limits.fallback_hops || calls_used_up(frame).is_some() {
         return None;
     }
@@ -184,7 +214,8 @@ fn next_candidate(frame: &Frame) -> Option<CandidateId> {
     let rest = frame.config.candidates.iter().enumerate().skip(after);
     let mut fitting = rest.filter(|(_, candidate)| {
         let room = candidate.context_window.saturating_sub(candidate.max_output);
-        candidate.context_window == 0 || tokens <= room
+        let large = candidate.context_window == 0 || candidate.context_window >= least;
+        large && (candidate.context_window == 0 || tokens <= room)
     });
     fitting.next().map(|(at, _)| CandidateId(at as u16))
 }
@@ -206,13 +237,7 @@ fn hopeless(failure: &Failure, phase: StreamPhase, frame: &Frame) -> Terminal {
     tried.push(Tried { candidate, attempts, failure: failure.clone() });
     let cap = frame.config.limits.retry_after_cap_ms;
     match (failure.class, failure.retry_after_ms) {
-        (ErrorClass::ContextOverflow, _) => {
-            let window = frame.candidate().map_or(0, |candidate| candidate.context_window);
-            Terminal::ContextExhausted {
-                limit: failure.limit.unwrap_or(window),
-                actual: failure.actual.unwrap_or_else(|| frame.transcript.tokens()),
-            }
-        }
+        (ErrorClass::ContextOverflow, _) => exhausted(failure, String::new(), frame),
         (ErrorClass::Throttled | ErrorClass::QuotaExhausted, Some(wish)) if wish > cap => {
             Terminal::RateLimited { retry_after_ms: wish, tried }
         }

@@ -39,6 +39,7 @@ impl Batch {
             }
             Answer::ModelSaid(_)
             | Answer::ModelClosed(_)
+            | Answer::Compacted(_)
             | Answer::HookAnswered(..)
             | Answer::TimerFired => Err(Refused::wrong(Room::Batch(self))),
         }

@@ -86,9 +86,10 @@ impl Settling {
                 self.board.give_up_running(frame);
                 Ok(self.leave(Because::GraceOver))
             }
-            Answer::ModelSaid(_) | Answer::ModelClosed(_) | Answer::HookAnswered(..) => {
-                Err(Refused::wrong(Room::Settling(self)))
-            }
+            Answer::ModelSaid(_)
+            | Answer::ModelClosed(_)
+            | Answer::Compacted(_)
+            | Answer::HookAnswered(..) => Err(Refused::wrong(Room::Settling(self))),
         }
     }
 

@@ -255,6 +255,7 @@ fn over_cause(end: &Terminal) -> Because {
         Terminal::Interrupted { .. } => Because::Interrupted,
         Terminal::MaxTurns { .. } | Terminal::BudgetExhausted { .. } => Because::LimitReached,
         Terminal::ContextExhausted { .. } => Because::OverBudget,
+        Terminal::CompactionThrash { .. } => Because::CompactionUseless,
         Terminal::RateLimited { .. } | Terminal::ProviderFailed { .. } => {
             Because::RecoveryExhausted
         }

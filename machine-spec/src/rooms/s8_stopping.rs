@@ -81,6 +81,7 @@ impl Stopping {
             Answer::ModelSaid(_)
             | Answer::ModelClosed(_)
             | Answer::ToolReturned(..)
+            | Answer::Compacted(_)
             | Answer::TimerFired => Err(Refused::wrong(Room::Stopping(self))),
         }
     }

@@ -3,7 +3,7 @@
 use super::Edge;
 use crate::because::{Because, Trigger};
 use crate::effect::EffectKind::{
-    self, AskHook, CallModel, Cancel, Finish, Notify, RunTool, SetTimer,
+    self, AskHook, CallModel, Cancel, Compact, Finish, Notify, RunTool, SetTimer,
 };
 use crate::input::InputKind;
 use crate::rooms::RoomKind;
@@ -44,8 +44,16 @@ pub const EDGES: &[Edge] = {
         onward(R::View, B::ViewBuilt, R::Govern, &[]),
         // s3: does it fit?
         onward(R::Govern, B::WithinBudget, R::Freeze, &[]),
+        onward(R::Govern, B::OverBudget, R::Compacting, &[Compact]),
         onward(R::Govern, B::OverBudget, R::Decide, &[]),
+        onward(R::Govern, B::ContextTruncated, R::Freeze, &[Notify]),
         onward(R::Govern, B::LimitReached, R::Decide, &[]),
+        // s3, alcove: what came back?
+        on(R::Compacting, I::Interrupted, B::Interrupted, R::Feedback, &[Cancel, Notify]),
+        on(R::Compacting, I::Compacted, B::Compacted, R::View, &[Notify]),
+        on(R::Compacting, I::Compacted, B::CompactionFailed, R::Govern, &[Notify]),
+        on(R::Compacting, I::Compacted, B::CompactionFailed, R::Decide, &[Notify]),
+        on(R::Compacting, I::Compacted, B::CompactionUseless, R::Decide, &[Notify]),
         // s4: with what exactly?
         onward(R::Freeze, B::RequestSealed, R::Parse, &[CallModel]),
         // s5: what did it say?
@@ -58,6 +66,7 @@ pub const EDGES: &[Edge] = {
         on(R::Parse, I::ModelClosed, B::NoCalls, R::Decide, &[Notify]),
         on(R::Parse, I::ModelClosed, B::StreamBroke, R::Recover, &[]),
         // s5, alcove: whose failure is it?
+        onward(R::Recover, B::ContextOverflowed, R::View, &[Notify]),
         onward(R::Recover, B::LimitReached, R::Decide, &[Notify]),
         onward(R::Recover, B::RetryScheduled, R::Backoff, &[SetTimer, Cancel, Notify]),
         onward(R::Recover, B::CandidateSwitched, R::View, &[Notify]),
@@ -81,6 +90,7 @@ pub const EDGES: &[Edge] = {
         onward(R::Feedback, B::ResultsFiled, R::Decide, &[]),
         // s8: again, or over?
         onward(R::Decide, B::OverBudget, R::Done, &[Notify, Finish]),
+        onward(R::Decide, B::CompactionUseless, R::Done, &[Notify, Finish]),
         onward(R::Decide, B::LimitReached, R::Done, &[Notify, Finish]),
         onward(R::Decide, B::RecoveryExhausted, R::Done, &[Notify, Finish]),
         onward(R::Decide, B::MoreWork, R::Absorb, &[]),

@@ -100,6 +100,7 @@ pub fn terminal(recording: &Recording) -> Option<&Terminal> {
         Effect::Finish(terminal) => Some(terminal),
         Effect::CallModel { .. }
         | Effect::RunTool { .. }
+        | Effect::Compact { .. }
         | Effect::AskHook { .. }
         | Effect::SetTimer { .. }
         | Effect::Cancel { .. }

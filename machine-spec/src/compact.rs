@@ -1,0 +1,125 @@
+//! When to compact, and where to cut: pure arithmetic over the transcript.
+
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Candidate;
+use crate::frame::Frame;
+use crate::message::{Entry, Origin};
+use crate::transcript::Transcript;
+
+/// What the run remembers of its compactions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Compactions {
+    /// Successful ones.
+    pub done: u32,
+    /// Failures in a row.
+    pub failures: u32,
+    /// Refills in a row: compactions that were needed again at once.
+    pub refills: u32,
+    /// Responses counted when the last one succeeded.
+    pub last_at: u32,
+}
+
+/// Where to cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// Entries of the transcript that stay visible behind the cut.
+    pub kept: u32,
+    /// Visible entries before it.
+    pub dropped: u32,
+}
+
+/// Tokens of a window that input may fill: the rest is for the output.
+pub(crate) fn effective_window(candidate: &Candidate) -> u64 {
+    candidate.context_window.saturating_sub(candidate.max_output)
+}
+
+/// The size from which a proactive compaction is due: the effective window less a reserve of a
+/// quarter, at least 16,384, at most 32,768 and never more than half (document 1, 1.1).
+pub(crate) fn threshold(candidate: &Candidate) -> u64 {
+    let window = effective_window(candidate);
+    let reserve = (window / 4).clamp(16_384, 32_768).min(window / 2);
+    window - reserve
+}
+
+/// Tokens of the kept tail.
+fn tail_budget(threshold: u64) -> u64 {
+    if threshold <= 8_000 {
+        (threshold / 2).max(1_000).min(threshold / 2)
+    } else {
+        (threshold / 2).clamp(4_000, 20_000)
+    }
+}
+
+/// Where to cut so that the tail fits its budget. A cut never parts a call from its result, never
+/// reaches behind the last boundary, and is `None` when there is nothing worth cutting. When the
+/// provider itself said that the view is too large, our estimate is no guide: then at most half of
+/// the view stays.
+pub(crate) fn cut(frame: &Frame, threshold: u64, overflowed: bool) -> Option<Cut> {
+    let transcript = &frame.transcript;
+    let least = if overflowed { 1 } else { frame.config.limits.keep_entries };
+    let visible = crate::view::visible(transcript);
+    let since_boundary = match visible.first() {
+        Some(Entry::Boundary(boundary)) => visible.len() as u32 - 1 - boundary.kept,
+        Some(_) | None => visible.len() as u32,
+    };
+    let half = if overflowed { transcript.tokens() / 2 } else { u64::MAX };
+    let budget = tail_budget(threshold).min(half);
+    let mut kept = 0;
+    while kept < since_boundary {
+        let within = tail_tokens(transcript, kept + 1) <= budget || kept < least;
+        if !within {
+            break;
+        }
+        kept += 1;
+    }
+    // The tail begins with the reply whose results it holds.
+    while kept < since_boundary && begins_with_results(transcript, kept) {
+        kept += 1;
+    }
+    let dropped = visible.len() as u32 - kept;
+    (dropped >= if overflowed { 1 } else { 2 }).then_some(Cut { kept, dropped })
+}
+
+fn tail_tokens(transcript: &Transcript, kept: u32) -> u64 {
+    let head = transcript.at(transcript.len() - kept);
+    transcript.tokens().saturating_sub(head.tokens())
+}
+
+fn begins_with_results(transcript: &Transcript, kept: u32) -> bool {
+    let first = transcript.len() - kept + 1;
+    matches!(transcript.at(first).last(), Some(Entry::Results(_)))
+}
+
+/// The user's current task, word for word, when the kept tail does not hold it (B027).
+pub(crate) fn lost_task(transcript: &Transcript, kept: u32) -> Option<String> {
+    let user = |entry: &Entry| match entry {
+        Entry::Said(said) if said.origin.is_user() => Some(said.text.clone()),
+        Entry::Boundary(boundary) => task_of(&boundary.said.text),
+        Entry::Said(_) | Entry::Reply(_) | Entry::Results(_) | Entry::Aside(_) => None,
+    };
+    let (at, task) =
+        transcript.newest_first().enumerate().find_map(|(at, e)| Some((at, user(e)?)))?;
+    (at as u32 >= kept).then_some(task)
+}
+
+const TASK_MARK: &str = "\n\nThe current task, word for word:\n";
+
+fn task_of(text: &str) -> Option<String> {
+    text.split_once(TASK_MARK).map(|(_, task)| String::from(task))
+}
+
+/// The text of a boundary.
+pub(crate) fn boundary_text(summary: &str, task: Option<String>) -> String {
+    let mut text = String::from(summary);
+    if let Some(task) = task {
+        text.push_str(TASK_MARK);
+        text.push_str(&task);
+    }
+    text
+}
+
+/// The marked origin of a boundary's words.
+pub(crate) const ORIGIN: Origin = Origin::Summary;
