@@ -1,1 +1,4 @@
 //! The dialect Anthropic Messages.
+
+mod blocks;
+pub(crate) mod decode;

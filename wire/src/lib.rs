@@ -6,14 +6,26 @@
 //! provider ends here.
 
 pub mod anthropic;
+pub mod args;
+mod assembly;
 pub mod cache_marks;
 pub mod catalogue;
+mod decoder;
 mod dialect;
 pub mod encode;
 pub mod error_body;
 pub mod gemini;
+mod lenient;
+mod limits;
+mod lines;
+pub mod neutral;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod sse;
+mod stray;
 
+pub use args::canonical_args;
+pub use decoder::Decoder;
 pub use dialect::{Dialect, UnknownDialect};
+pub use limits::{BadUtf8, DecodeLimits};

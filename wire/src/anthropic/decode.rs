@@ -1,0 +1,225 @@
+//! Anthropic Messages, bytes to events: `message_start`, blocks, `message_delta`, `message_stop`.
+//!
+//! A block is complete when `content_block_stop` says so; nothing else proves it. The event is told
+//! by the `type` inside its data, not by the `event:` line.
+
+use machine_spec::model::{Proof, StopReason, Usage};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::blocks::{Growing, Started};
+use crate::assembly::{Assembly, Fault};
+use crate::dialect::Dialect;
+use crate::error_body::classify;
+use crate::lenient::{Count, Index, Piece};
+
+/// What is known of the response between two events.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reader {
+    /// Blocks that were begun and not stopped, by the provider's index.
+    open: Vec<(i64, Growing)>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Piece<'a>,
+    #[serde(default)]
+    index: Index,
+    #[serde(borrow, default)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    content_block: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(default)]
+    usage: Option<Counts>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) text: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) thinking: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) partial_json: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) signature: Piece<'a>,
+    #[serde(borrow, default)]
+    stop_reason: Piece<'a>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow, default)]
+    id: Piece<'a>,
+    #[serde(borrow, default)]
+    model: Piece<'a>,
+    #[serde(borrow, default)]
+    stop_reason: Piece<'a>,
+    #[serde(borrow, default)]
+    content: Option<Vec<&'a RawValue>>,
+    #[serde(default)]
+    usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
+    #[serde(default)]
+    cache_read_input_tokens: Count,
+    #[serde(default)]
+    cache_creation_input_tokens: Count,
+    #[serde(default)]
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    #[serde(default)]
+    thinking_tokens: Count,
+}
+
+impl Reader {
+    pub(crate) fn event(
+        &mut self,
+        name: &[u8],
+        data: &str,
+        assembly: &mut Assembly,
+    ) -> Result<(), Fault> {
+        if data.trim() == "[DONE]" {
+            // The end marker of another dialect, said after the end of this one
+            // (anthropic/rig-gateway-message-delta-metadata).
+            return Ok(());
+        }
+        let event: Event<'_> = parse(data)?;
+        match event.kind.or_empty() {
+            "content_block_delta" => self.grow(event.index, event.delta, data, assembly),
+            "content_block_start" => self.begin(&event, assembly),
+            "content_block_stop" => self.end(event.index, assembly),
+            "message_start" => self.start(event.message, assembly),
+            "message_delta" => {
+                if let Some(counts) = &event.usage {
+                    counts.report(assembly);
+                }
+                if let Some(word) = event.delta.as_ref().and_then(|delta| delta.stop_reason.text())
+                {
+                    assembly.stop(stop_reason(word), word);
+                }
+                Ok(())
+            }
+            "message_stop" => {
+                assembly.end();
+                Ok(())
+            }
+            "ping" => Ok(()),
+            kind => {
+                if kind == "error" || event.error.is_some() || name == b"error" {
+                    let failure = classify(Dialect::Anthropic, 200, &[], data.as_bytes(), None);
+                    assembly.fail(failure);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn start(&mut self, raw: Option<&RawValue>, assembly: &mut Assembly) -> Result<(), Fault> {
+        let Some(raw) = raw else { return Ok(()) };
+        let message: Message<'_> = parse(raw.get())?;
+        assembly.began(message.model.or_empty(), message.id.or_empty());
+        if let Some(counts) = &message.usage {
+            counts.report(assembly);
+        }
+        // A block may stand whole in the start, and a stop reason beside it
+        // (anthropic/ai-anthropic-programmatic-tool-calling-1-i1).
+        for raw in message.content.unwrap_or_default() {
+            let block = Started::read(raw)?.open(assembly)?;
+            block.close(Proof::WholePart, assembly)?;
+        }
+        if let Some(word) = message.stop_reason.text() {
+            assembly.stop(stop_reason(word), word);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, event: &Event<'_>, assembly: &mut Assembly) -> Result<(), Fault> {
+        let Some(raw) = event.content_block else {
+            return Err(Fault("expected `content_block`, got none".into()));
+        };
+        let index = event.index.0.unwrap_or_default();
+        // An index that comes again belongs to the new block; the old one was never completed
+        // (anthropic/ai-spliced-message-start).
+        self.open.retain(|(open, _)| *open != index);
+        let block = Started::read(raw)?.open(assembly)?;
+        self.open.push((index, block));
+        Ok(())
+    }
+
+    fn grow(
+        &mut self,
+        index: Index,
+        delta: Option<Delta<'_>>,
+        data: &str,
+        assembly: &mut Assembly,
+    ) -> Result<(), Fault> {
+        let Some(delta) = delta else { return Ok(()) };
+        let index = index.0.unwrap_or_default();
+        match self.open.iter_mut().rev().find(|(open, _)| *open == index) {
+            Some((_, block)) => block.grow(delta, data, assembly),
+            None if matches!(delta.kind.or_empty(), "text_delta" | "input_json_delta") => {
+                let kind = delta.kind.or_empty();
+                Err(Fault(format!("expected an open block {index} for `{kind}`, got none")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn end(&mut self, index: Index, assembly: &mut Assembly) -> Result<(), Fault> {
+        let index = index.0.unwrap_or_default();
+        match self.open.iter().rposition(|(open, _)| *open == index) {
+            Some(at) => self.open.remove(at).1.close(Proof::BlockStop, assembly),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Counts {
+    fn report(&self, assembly: &mut Assembly) {
+        let reasoning = self.output_tokens_details.as_ref().and_then(|d| d.thinking_tokens.0);
+        // This dialect counts as the machine does: the cache apart from the input, thinking
+        // within the output.
+        let usage = Usage {
+            input: self.input_tokens.0,
+            output: self.output_tokens.0,
+            cache_read: self.cache_read_input_tokens.0,
+            cache_write: self.cache_creation_input_tokens.0,
+            reasoning,
+        };
+        assembly.usage(usage, usage);
+    }
+}
+
+fn stop_reason(word: &str) -> StopReason {
+    match word {
+        "end_turn" => StopReason::EndOfTurn,
+        "tool_use" => StopReason::ToolUse,
+        "stop_sequence" => StopReason::StopSequence,
+        "max_tokens" => StopReason::OutputLimit,
+        "model_context_window_exceeded" => StopReason::WindowExceeded,
+        "pause_turn" => StopReason::Paused,
+        "refusal" => StopReason::Refused,
+        _ => StopReason::Other,
+    }
+}
+
+pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Fault> {
+    serde_json::from_str(json).map_err(|error| Fault(format!("expected JSON, got: {error}")))
+}

@@ -1,0 +1,269 @@
+//! A chunk of a chat stream, in the spellings of all vendors at once.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use machine_spec::model::Usage;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::lenient::{Count, Index, Piece, absent_otherwise};
+
+#[derive(Deserialize)]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow, default)]
+    pub(super) id: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) model: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) object: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) choices: Choices<'a>,
+    #[serde(default)]
+    pub(super) usage: Option<Counts>,
+    #[serde(default)]
+    pub(super) x_groq: Option<XGroq>,
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+/// Groq's own place for usage (groq/rig-streaming-probe).
+#[derive(Deserialize)]
+pub(super) struct XGroq {
+    #[serde(default)]
+    pub(super) usage: Option<Counts>,
+}
+
+/// The choice with the lowest index of a chunk; of several choices only one is the answer.
+#[derive(Default)]
+pub(super) struct Choices<'a>(pub(super) Option<Choice<'a>>);
+
+#[derive(Deserialize)]
+pub(super) struct Choice<'a> {
+    #[serde(default)]
+    pub(super) index: Index,
+    #[serde(borrow, default)]
+    pub(super) delta: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    pub(super) finish_reason: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) native_finish_reason: Piece<'a>,
+    /// Moonshot's place for usage.
+    #[serde(default)]
+    pub(super) usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Content<'a>,
+    #[serde(borrow, default)]
+    pub(super) reasoning_content: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) reasoning: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) reasoning_details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) refusal: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
+    #[serde(borrow, default)]
+    pub(super) function_call: Option<FunctionDelta<'a>>,
+}
+
+/// Text, or a list of typed parts (Mistral).
+#[derive(Default)]
+pub(super) enum Content<'a> {
+    #[default]
+    Absent,
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Deserialize)]
+pub(super) struct Part<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) text: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) thinking: Option<Vec<Part<'a>>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CallDelta<'a> {
+    #[serde(default)]
+    pub(super) index: Index,
+    #[serde(borrow, default)]
+    pub(super) id: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) function: Option<FunctionDelta<'a>>,
+    /// Google's place for a signature that must go back with the call.
+    #[serde(borrow, default)]
+    pub(super) extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct FunctionDelta<'a> {
+    #[serde(borrow, default)]
+    pub(super) name: Piece<'a>,
+    #[serde(borrow, default)]
+    pub(super) arguments: Arguments<'a>,
+}
+
+/// Argument text; a vendor that sends the object itself means its JSON.
+#[derive(Default)]
+pub(super) struct Arguments<'a>(pub(super) Cow<'a, str>);
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Counts {
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    total_tokens: Count,
+    prompt_tokens_details: Option<PromptDetails>,
+    completion_tokens_details: Option<CompletionDetails>,
+    /// DeepSeek.
+    prompt_cache_hit_tokens: Count,
+    /// Together, Hugging Face.
+    cached_tokens: Count,
+    /// Databricks, and other gateways to Anthropic.
+    cache_read_input_tokens: Count,
+    cache_creation_input_tokens: Count,
+    /// GitHub Copilot.
+    reasoning_tokens: Count,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PromptDetails {
+    cached_tokens: Count,
+    cache_write_tokens: Count,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CompletionDetails {
+    reasoning_tokens: Count,
+}
+
+impl Counts {
+    /// The numbers by their standard names, as they stand.
+    pub(super) fn own(&self) -> Usage {
+        let prompt = self.prompt_tokens_details.as_ref();
+        let completion = self.completion_tokens_details.as_ref();
+        Usage {
+            input: self.prompt_tokens.0,
+            output: self.completion_tokens.0,
+            cache_read: prompt.and_then(|d| d.cached_tokens.0).or(self.prompt_cache_hit_tokens.0),
+            cache_write: prompt.and_then(|d| d.cache_write_tokens.0),
+            reasoning: completion.and_then(|d| d.reasoning_tokens.0),
+        }
+    }
+
+    /// The numbers as the machine compares them: the cache apart from the input, reasoning
+    /// within the output.
+    pub(super) fn comparable(&self) -> Usage {
+        let own = self.own();
+        let elsewhere = self.cached_tokens.0.or(self.cache_read_input_tokens.0);
+        let cache_read = own.cache_read.or(elsewhere);
+        let cache_write = own.cache_write.or(self.cache_creation_input_tokens.0);
+        let reasoning = own.reasoning.or(self.reasoning_tokens.0);
+        let cached = cache_read.unwrap_or(0).saturating_add(cache_write.unwrap_or(0));
+        // More from the cache than there was input: this vendor counts the cache apart already
+        // (azure-ai/ruby_llm-chat-streaming-responses-azure-grok-4-1-fast-non-reasoni).
+        let input = own.input.map(|input| input.checked_sub(cached).unwrap_or(input));
+        let output = own.output.map(|output| {
+            let thought = reasoning.unwrap_or(0);
+            let apart = thought > output || self.total_counts_reasoning_apart(thought);
+            if apart { output.saturating_add(thought) } else { output }
+        });
+        Usage { input, output, cache_read, cache_write, reasoning }
+    }
+
+    /// xAI counts reasoning outside of the completion (xai/fantasy-xai-grok-code-fast-simple-streaming).
+    fn total_counts_reasoning_apart(&self, reasoning: u64) -> bool {
+        let sum = |a: Option<u64>, b: Option<u64>| a?.checked_add(b?);
+        let both = sum(self.prompt_tokens.0, self.completion_tokens.0);
+        reasoning > 0
+            && self.total_tokens.0.is_some()
+            && sum(both, Some(reasoning)) == self.total_tokens.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Choices<'a>, D::Error> {
+        struct Lowest;
+        impl<'de> Visitor<'de> for Lowest {
+            type Value = Choices<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of choices")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Choices<'de>, A::Error> {
+                let mut lowest: Option<Choice<'de>> = None;
+                while let Some(choice) = seq.next_element::<Choice<'de>>()? {
+                    let lower = |kept: &Choice<'_>| choice.index.0 < kept.index.0;
+                    if lowest.as_ref().is_none_or(lower) {
+                        lowest = Some(choice);
+                    }
+                }
+                Ok(Choices(lowest))
+            }
+            absent_otherwise!(Choices(None); null);
+        }
+        deserializer.deserialize_any(Lowest)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Content<'a>, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Content<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text or a list of parts")
+            }
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Content<'de>, E> {
+                Ok(Content::Text(Cow::Owned(text.to_owned())))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content<'de>, A::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = seq.next_element()? {
+                    parts.push(part);
+                }
+                Ok(Content::Parts(parts))
+            }
+            absent_otherwise!(Content::Absent; bool, number, null);
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Arguments<'a>, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Arguments<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("argument text")
+            }
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Arguments(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Arguments(Cow::Owned(text.to_owned())))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let object = de::value::MapAccessDeserializer::new(map);
+                let value = serde_json::Value::deserialize(object)?;
+                Ok(Arguments(Cow::Owned(value.to_string())))
+            }
+            absent_otherwise!(Arguments::default(); bool, number, null);
+        }
+        deserializer.deserialize_any(Any)
+    }
+}

@@ -1,0 +1,284 @@
+//! Chat Completions, bytes to events: chunks with deltas, a finish reason, usage, `[DONE]`.
+//!
+//! The wire has no end of a block. A call is complete when a later one has begun and its arguments
+//! are whole, or when a finish reason came; without that it is not (B019).
+
+use std::borrow::Cow;
+
+use machine_spec::model::{Proof, StopReason};
+
+use super::calls::Calls;
+use super::chunk::{CallDelta, Choice, Chunk, Content, Counts, Delta, Part};
+use super::thought::{Spelling, Thought, details};
+use crate::assembly::{Assembly, Fault};
+use crate::dialect::Dialect;
+use crate::error_body::classify;
+use crate::lenient::Index;
+
+/// What is known of the response between two events.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reader {
+    /// The choice that is read; the others are nobody's.
+    choice: Option<Index>,
+    current: Current,
+    calls: Calls,
+    legacy: Calls,
+    refused: bool,
+    has_usage: bool,
+}
+
+/// The text or thinking that is being said.
+#[derive(Clone, Debug, Default)]
+enum Current {
+    #[default]
+    Nothing,
+    Text(u32),
+    Refusal(u32),
+    Thinking(u32, Thought),
+}
+
+impl Reader {
+    pub(crate) fn event(
+        &mut self,
+        name: &[u8],
+        data: &str,
+        assembly: &mut Assembly,
+    ) -> Result<(), Fault> {
+        if data.trim() == "[DONE]" {
+            self.done(assembly)?;
+            return Ok(());
+        }
+        let chunk: Chunk<'_> = serde_json::from_str(data)
+            .map_err(|error| Fault(format!("expected a chunk, got: {error}")))?;
+        if is_error(&chunk, name) {
+            let failure = classify(Dialect::OpenAiChat, 200, &[], data.as_bytes(), None);
+            assembly.fail(failure);
+            return Ok(());
+        }
+        assembly.began(chunk.model.or_empty(), chunk.id.or_empty());
+        let usage_only = chunk.choices.0.is_none() && chunk.usage.is_some();
+        if let Some(choice) = chunk.choices.0 {
+            self.choice(choice, assembly)?;
+        }
+        if let Some(counts) = &chunk.usage {
+            self.usage(counts, assembly);
+        }
+        let groq = chunk.x_groq.and_then(|groq| groq.usage);
+        if let Some(counts) = groq.filter(|_| !self.has_usage) {
+            assembly.usage(counts.comparable(), counts.own());
+        }
+        if usage_only {
+            // Asked for, it comes last; there is no need to wait for the end of the wire.
+            assembly.conclude();
+        }
+        Ok(())
+    }
+
+    fn usage(&mut self, counts: &Counts, assembly: &mut Assembly) {
+        self.has_usage = true;
+        assembly.usage(counts.comparable(), counts.own());
+    }
+
+    fn choice(&mut self, choice: Choice<'_>, assembly: &mut Assembly) -> Result<(), Fault> {
+        if *self.choice.get_or_insert(choice.index) != choice.index {
+            return Ok(());
+        }
+        if let Some(delta) = choice.delta {
+            self.delta(delta, assembly)?;
+        }
+        if let Some(counts) = &choice.usage {
+            self.usage(counts, assembly);
+        }
+        // An empty finish reason is none (B008).
+        if let Some(word) = choice.finish_reason.text() {
+            let cut = choice.native_finish_reason.text().is_some_and(is_output_limit);
+            self.finish(word, cut, assembly)?;
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, delta: Delta<'_>, assembly: &mut Assembly) -> Result<(), Fault> {
+        let spelled = [
+            (Spelling::ReasoningContent, delta.reasoning_content),
+            (Spelling::Reasoning, delta.reasoning),
+        ];
+        // A vendor that spells one thought twice means it once.
+        let thought = spelled.into_iter().find(|(_, piece)| piece.text().is_some());
+        let has_text = thought.is_some();
+        if let Some((spelling, piece)) = thought {
+            self.think(spelling, piece.0.unwrap_or_default(), assembly)?;
+        }
+        if let Some(raw) = delta.reasoning_details {
+            let (items, text) = details(raw)?;
+            if !items.is_empty() {
+                let text = if has_text { String::new() } else { text };
+                self.think(Spelling::Details, text.into(), assembly)?;
+                if let Current::Thinking(_, thought) = &mut self.current {
+                    thought.take(items);
+                }
+            }
+        }
+        match delta.content {
+            Content::Absent => {}
+            Content::Text(text) => self.say(text, assembly)?,
+            Content::Parts(parts) => self.parts(parts, assembly)?,
+        }
+        if delta.refusal.text().is_some() {
+            self.refuse(delta.refusal.0.unwrap_or_default(), assembly)?;
+        }
+        for call in delta.tool_calls.unwrap_or_default() {
+            self.leave(Proof::NextBlock, assembly);
+            self.calls.take(call, assembly)?;
+        }
+        if let Some(function) = delta.function_call {
+            self.leave(Proof::NextBlock, assembly);
+            // The form before there were several calls: one, without id.
+            let call = CallDelta {
+                index: Index(Some(0)),
+                id: Default::default(),
+                function: Some(function),
+                extra_content: None,
+            };
+            self.legacy.take(call, assembly)?;
+        }
+        Ok(())
+    }
+
+    fn parts(&mut self, parts: Vec<Part<'_>>, assembly: &mut Assembly) -> Result<(), Fault> {
+        for part in parts {
+            match part.kind.or_empty() {
+                "thinking" => {
+                    for piece in part.thinking.unwrap_or_default() {
+                        let text = piece.text.0.unwrap_or_default();
+                        if !text.is_empty() {
+                            self.think(Spelling::Part, text, assembly)?;
+                        }
+                    }
+                }
+                _ => self.say(part.text.0.unwrap_or_default(), assembly)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: Cow<'_, str>, assembly: &mut Assembly) -> Result<(), Fault> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let block = match self.current {
+            Current::Text(block) => block,
+            Current::Nothing | Current::Refusal(_) | Current::Thinking(..) => {
+                self.leave(Proof::NextBlock, assembly);
+                let block = assembly.open_text()?;
+                self.current = Current::Text(block);
+                block
+            }
+        };
+        assembly.delta(block, text)
+    }
+
+    fn refuse(&mut self, text: Cow<'_, str>, assembly: &mut Assembly) -> Result<(), Fault> {
+        self.refused = true;
+        let block = match self.current {
+            Current::Refusal(block) => block,
+            Current::Nothing | Current::Text(_) | Current::Thinking(..) => {
+                self.leave(Proof::NextBlock, assembly);
+                let block = assembly.open_text()?;
+                self.current = Current::Refusal(block);
+                block
+            }
+        };
+        assembly.delta(block, text)
+    }
+
+    fn think(
+        &mut self,
+        spelling: Spelling,
+        text: Cow<'_, str>,
+        assembly: &mut Assembly,
+    ) -> Result<(), Fault> {
+        let block = match &mut self.current {
+            Current::Thinking(block, thought) => {
+                thought.spelled(spelling);
+                *block
+            }
+            Current::Nothing | Current::Text(_) | Current::Refusal(_) => {
+                self.leave(Proof::NextBlock, assembly);
+                let block = assembly.open_thinking()?;
+                self.current = Current::Thinking(block, Thought::new(spelling));
+                block
+            }
+        };
+        assembly.delta(block, text)
+    }
+
+    /// What was being said is complete.
+    fn leave(&mut self, proof: Proof, assembly: &mut Assembly) {
+        match std::mem::take(&mut self.current) {
+            Current::Nothing => {}
+            Current::Text(block) | Current::Refusal(block) => assembly.close_text(block, proof),
+            Current::Thinking(block, thought) => {
+                let seal = thought.seal(assembly.text(block));
+                assembly.close_thinking(block, proof, seal);
+            }
+        }
+    }
+
+    /// A finish reason came. It may come again.
+    fn finish(&mut self, word: &str, cut: bool, assembly: &mut Assembly) -> Result<(), Fault> {
+        self.leave(Proof::FinishReason, assembly);
+        let reason = match stop_reason(word) {
+            // OpenRouter says `tool_calls` where the model behind it says it ran out of room
+            // (openrouter/rig-streaming-gpt41-low-agent).
+            _ if cut => StopReason::OutputLimit,
+            StopReason::EndOfTurn if self.refused => StopReason::Refused,
+            reason => reason,
+        };
+        let cut = reason == StopReason::OutputLimit || reason == StopReason::WindowExceeded;
+        self.legacy.finish(cut, assembly)?;
+        self.calls.finish(cut, assembly)?;
+        assembly.stop(reason, word);
+        Ok(())
+    }
+
+    /// `[DONE]`. With no finish reason before it, it proves that a text is whole
+    /// (snowflake/pai-test-snowflake-model-streaming), but not that a call is.
+    fn done(&mut self, assembly: &mut Assembly) -> Result<(), Fault> {
+        let calls = self.calls.any_open(assembly) || self.legacy.any_open(assembly);
+        let said = !matches!(self.current, Current::Nothing);
+        if said && !calls && !assembly.has_stopped() {
+            self.leave(Proof::BlockStop, assembly);
+            let reason = if self.refused { StopReason::Refused } else { StopReason::EndOfTurn };
+            assembly.stop(reason, "");
+        }
+        assembly.end();
+        Ok(())
+    }
+}
+
+/// An error inside a stream: OpenRouter puts it beside the choices, Groq into an event of its own,
+/// vLLM calls it an object.
+fn is_error(chunk: &Chunk<'_>, name: &[u8]) -> bool {
+    let said = chunk.error.is_some_and(|raw| !matches!(raw.get(), "\"\"" | "{}" | "false"));
+    said || chunk.object.or_empty() == "error" || (name == b"error" && chunk.choices.0.is_none())
+}
+
+fn is_output_limit(word: &str) -> bool {
+    let limits = ["length", "max_tokens", "max_output_tokens"];
+    limits.iter().any(|limit| word.eq_ignore_ascii_case(limit))
+}
+
+fn stop_reason(word: &str) -> StopReason {
+    match word {
+        // `eos` is Together's (together/… with the tag finish_eos).
+        "stop" | "eos" | "end_turn" => StopReason::EndOfTurn,
+        "tool_calls" | "function_call" | "tool_use" => StopReason::ToolUse,
+        "length" | "max_tokens" => StopReason::OutputLimit,
+        // Mistral: the window is full.
+        "model_length" => StopReason::WindowExceeded,
+        "content_filter" => StopReason::Filtered,
+        "refusal" => StopReason::Refused,
+        "stop_sequence" => StopReason::StopSequence,
+        _ => StopReason::Other,
+    }
+}
