@@ -16,11 +16,6 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// A fault of the arguments or of the configuration.
-    pub(crate) fn usage(text: impl Display) -> Fault {
-        Fault { exit: 2, text: text.to_string() }
-    }
-
     /// A file that cannot be read.
     pub(crate) fn unreadable(text: impl Display) -> Fault {
         Fault { exit: 3, text: text.to_string() }
@@ -43,9 +38,9 @@ impl Fault {
 /// Writing to a pipe that was closed is how `| head` ends a command: no fault of anybody.
 impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Fault {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Fault { exit: 0, text: String::new() },
-            _ => Fault { exit: 3, text: format!("LW5001: cannot write the output: {error}") },
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Fault { exit: 0, text: String::new() };
         }
+        Fault { exit: 3, text: format!("LW5001: cannot write the output: {error}") }
     }
 }

@@ -1,3 +1,45 @@
-//! The `loopwright` command.
+//! The `loopwright` command. Thin: it reads arguments, calls the crates and turns what they say into
+//! text, JSON and an exit code. Data goes to stdout, everything else to stderr.
 
-fn main() {}
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod commands;
+mod fault;
+
+use commands::{draw, replay};
+
+/// Run, record, replay and explain an agent loop that is an explicit state machine.
+#[derive(Parser)]
+#[command(name = "loopwright", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Replay recordings without network or key and tell the first difference.
+    Replay(replay::Args),
+    /// Draw the loop; with a recording, the doors it walked stand out.
+    Draw(draw::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut out = std::io::stdout().lock();
+    let done = match cli.command {
+        Command::Replay(args) => replay::run(&args, &mut out),
+        Command::Draw(args) => draw::run(&args, &mut out),
+    };
+    let done = done.and_then(|code| {
+        out.flush()?;
+        Ok(code)
+    });
+    match done {
+        Ok(code) => code,
+        Err(fault) => fault.report(),
+    }
+}

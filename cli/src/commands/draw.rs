@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use ::replay::Recording;
 use machine_spec::draw::{Format, Walk, draw};
 
 use crate::fault::Fault;
@@ -11,7 +12,7 @@ use crate::fault::Fault;
 /// Arguments of `draw`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The format of the drawing.
+    /// The format: mermaid, dot, scxml or xstate.
     #[arg(long, default_value = "mermaid", value_parser = format)]
     format: Format,
     /// Colour the doors that this recording walked.
@@ -20,14 +21,21 @@ pub(crate) struct Args {
 }
 
 fn format(word: &str) -> Result<Format, String> {
-    let known = || Format::ALL.iter().map(|format| format.word()).collect::<Vec<_>>().join(", ");
     let found = Format::ALL.iter().copied().find(|format| format.word() == word);
-    found.ok_or_else(|| format!("expected one of {}", known()))
+    found.ok_or_else(|| {
+        let known: Vec<&str> = Format::ALL.iter().map(|format| format.word()).collect();
+        format!("expected one of {}", known.join(", "))
+    })
 }
 
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Fault> {
-    let walk = Walk::default();
+    let mut walk = Walk::default();
+    if let Some(path) = &args.recording {
+        let recording = Recording::read(path).map_err(Fault::unreadable)?;
+        for passage in recording.frames.iter().flat_map(|frame| &frame.trail) {
+            walk.note(passage);
+        }
+    }
     write!(out, "{}", draw(args.format, &walk))?;
-    let _ = &args.recording;
     Ok(ExitCode::SUCCESS)
 }
