@@ -1,4 +1,5 @@
 //! One file a command.
 
+pub(crate) mod decode;
 pub(crate) mod draw;
 pub(crate) mod replay;

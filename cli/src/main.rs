@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 mod commands;
 mod fault;
 
-use commands::{draw, replay};
+use commands::{decode, draw, replay};
 
 /// Run, record, replay and explain an agent loop that is an explicit state machine.
 #[derive(Parser)]
@@ -23,6 +23,8 @@ struct Cli {
 enum Command {
     /// Replay recordings without network or key and tell the first difference.
     Replay(replay::Args),
+    /// Tell what a provider stream says.
+    Decode(decode::Args),
     /// Draw the loop; with a recording, the doors it walked stand out.
     Draw(draw::Args),
 }
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
     let mut out = std::io::stdout().lock();
     let done = match cli.command {
         Command::Replay(args) => replay::run(&args, &mut out),
+        Command::Decode(args) => decode::run(&args, &mut out),
         Command::Draw(args) => draw::run(&args, &mut out),
     };
     let done = done.and_then(|code| {
