@@ -6,6 +6,7 @@
 //! world without network, clock or chance ([`scenario`], [`world`]). It does no I/O besides files,
 //! and reads no clock: times are told.
 
+pub mod chooser;
 pub mod code;
 pub mod divergence;
 pub mod format;
@@ -13,6 +14,7 @@ pub mod reader;
 pub mod recorder;
 pub mod redact;
 pub mod replayer;
+pub mod resume;
 pub mod sink;
 
 pub use format::v1::{Frame, Header, Note, Provider};

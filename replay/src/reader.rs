@@ -38,9 +38,9 @@ pub struct Recording {
     pub tail: Tail,
     /// The stored bodies.
     pub bodies: Bodies,
-    /// Bytes up to the end of the last sound line, without its newline.
+    /// Bytes up to the end of the last sound line, with its newline if it has one.
     pub sound_bytes: u64,
-    /// Whether a newline follows them.
+    /// Whether the last of them is a newline.
     pub ends_with_newline: bool,
     pub(crate) chain: Chain,
 }

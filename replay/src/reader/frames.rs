@@ -50,8 +50,7 @@ impl<'a> Frames<'a> {
         let header = read_header(line)?;
         let mut chain = Chain::new();
         chain.verify(line).map_err(|fault| at_line(check_fault(fault, None), 1, 0, None))?;
-        let sound = line.len();
-        let at = sound + usize::from(newline);
+        let at = line.len() + usize::from(newline);
         Ok(Frames {
             bytes,
             limits,
@@ -60,7 +59,7 @@ impl<'a> Frames<'a> {
             at,
             line: 2,
             seq: 0,
-            sound,
+            sound: at,
             newline,
             over: false,
             suspect: None,
@@ -83,13 +82,13 @@ impl<'a> Frames<'a> {
         &self.chain
     }
 
-    /// Bytes up to the end of the last sound line, without its newline.
+    /// Bytes up to the end of the last sound line, with its newline if it has one.
     #[must_use]
     pub const fn sound_bytes(&self) -> u64 {
         self.sound as u64
     }
 
-    /// Whether a newline follows the last sound line.
+    /// Whether the last sound line has its newline.
     #[must_use]
     pub const fn ends_with_newline(&self) -> bool {
         self.newline
@@ -136,9 +135,8 @@ impl<'a> Frames<'a> {
         }
         let parsed: Line = parse(line, Expected::Frame).map_err(|error| self.place(error))?;
         let item = self.judge(parsed)?;
-        self.sound = begin + line.len();
-        self.newline = newline;
-        self.at = self.sound + usize::from(newline);
+        self.at = begin + line.len() + usize::from(newline);
+        (self.sound, self.newline) = (self.at, newline);
         self.line += 1;
         Ok(item)
     }

@@ -1,7 +1,5 @@
 //! What is written is what is read, to the byte, and every change of a byte is found where it is.
 
-mod support;
-
 use std::ops::Range;
 
 use machine_spec::explore::profiles;
@@ -46,7 +44,7 @@ proptest! {
     fn a_recording_reads_back_and_replays_identically(profile in 0usize..16, world in worlds(200)) {
         let all = profiles::all();
         let profile = &all[profile % all.len()];
-        let (sink, end) = support::record_into(MemorySink::default(), profile, &world);
+        let (sink, end) = crate::support::record_into(MemorySink::default(), profile, &world);
         let recording = read(&sink.recording).expect("it was just written");
         prop_assert_eq!(&recording.tail, &Tail::Clean);
         prop_assert_eq!(&recording.header.config, &profile.config);
@@ -74,7 +72,7 @@ proptest! {
 
     #[test]
     fn every_prefix_replays_and_gives_its_state(profile in 0usize..16, world in worlds(60)) {
-        let sink = support::recorded(profile, &world);
+        let sink = crate::support::recorded(profile, &world);
         let recording = read(&sink.recording).expect("it was just written");
         for n in 0..recording.frames.len() {
             let end = lines(&sink.recording)[n + 1].end;
@@ -86,7 +84,7 @@ proptest! {
 
     #[test]
     fn a_tail_torn_anywhere_keeps_everything_before_it_and_its_input_once_whole(profile in 0usize..16, world in worlds(40)) {
-        let sink = support::recorded(profile, &world);
+        let sink = crate::support::recorded(profile, &world);
         let whole = read(&sink.recording).expect("it was just written");
         let last = lines(&sink.recording).pop().expect("there is a line");
         let line = &sink.recording[last.clone()];
@@ -122,7 +120,7 @@ proptest! {
     #[test]
     fn bytes_from_anywhere_never_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), profile in 0usize..16, at in any::<prop::sample::Index>()) {
         drop(drive(&bytes));
-        let mut sink = support::recorded(profile, &[]).recording;
+        let mut sink = crate::support::recorded(profile, &[]).recording;
         let at = at.index(sink.len());
         sink.splice(at..at, bytes);
         drop(drive(&sink));
@@ -135,7 +133,7 @@ proptest! {
 fn an_altered_byte_is_found_in_exactly_its_line() {
     let mut changed = 0;
     for (profile, world) in [(0, vec![]), (2, vec![0, 3, 9, 4, 2, 8, 8, 1]), (7, vec![1; 12])] {
-        let sink = support::recorded(profile, &world);
+        let sink = crate::support::recorded(profile, &world);
         let lines = lines(&sink.recording);
         let long = lines.len() - 1;
         for (number, line) in lines.iter().enumerate() {
@@ -175,18 +173,17 @@ fn judge(altered: &[u8], line: usize, at: usize, new: u8) {
 #[test]
 fn a_recording_that_is_gone_on_with_reads_as_one() {
     let all = profiles::all();
-    let (sink, _) = support::record_into(MemorySink::default(), &all[2], &[0, 3, 9, 4, 2, 8]);
+    let (sink, _) =
+        crate::support::record_into(MemorySink::default(), &all[2], &[0, 3, 9, 4, 2, 8]);
     let whole = read(&sink.recording).expect("it was just written");
     for (number, line) in lines(&sink.recording).iter().enumerate().skip(2) {
         for cut in [line.start, line.start + 12, line.end - 3, line.end] {
-            let mut torn = read(&sink.recording[..cut]).expect("the header is whole");
+            let torn = read(&sink.recording[..cut]).expect("the header is whole");
             let rest = &whole.frames[torn.frames.len()..];
             let kept = MemorySink {
                 recording: sink.recording[..torn.sound_bytes as usize].to_vec(),
                 ..MemorySink::default()
             };
-            // The sink of a resumed file stands behind the last sound line, before its newline.
-            torn.ends_with_newline = false;
             let redactor = Redactor::default();
             let mut recorder = Recorder::resume(kept, &torn, redactor).expect("it is sound");
             let mut state = torn.frames.iter().fold(None, |state: Option<State>, frame| {
@@ -215,7 +212,7 @@ fn a_recording_that_is_gone_on_with_reads_as_one() {
 
 #[test]
 fn a_damaged_or_newer_recording_is_not_gone_on_with() {
-    let sink = support::recorded(0, &[]);
+    let sink = crate::support::recorded(0, &[]);
     let mut recording = read(&sink.recording).expect("it was just written");
     recording.header.format.minor += 1;
     let resumed = Recorder::resume(MemorySink::default(), &recording, Redactor::default());

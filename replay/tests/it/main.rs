@@ -1,0 +1,6 @@
+//! The tests of this crate in one binary.
+
+mod recorder;
+mod recordings;
+mod resuming;
+mod support;
