@@ -89,7 +89,8 @@ impl fmt::Display for Divergence {
         };
         let on = match self.input {
             Some(input) => format!("on {input}"),
-            None => "at the start".into(),
+            None if self.at == 0 => "at the start".into(),
+            None => "on an input that cannot be read".into(),
         };
         writeln!(f, "{} at frame {}: {what}", self.code, self.at)?;
         writeln!(f, "  where      {}, in {}, {on}", self.place(), self.room)?;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::code::Code;
 use crate::divergence::{Difference, Divergence, first_difference};
 use crate::format::v1::{Aside, Frame, Header};
-use crate::reader::{Bodies, ReadError, TornTail};
+use crate::reader::{AlteredPart, Bodies, ReadError, ReadFault, TornTail};
 use crate::recorder::is_digested;
 
 mod drive;
@@ -239,19 +239,7 @@ impl Replayer {
                 let Divergence { path, recorded, replayed, .. } = *found;
                 Difference { path, left: recorded, right: replayed }
             }
-            Some(Ok(())) => Difference {
-                path: format!("line {}", error.line),
-                left: "a frame that the machine can follow".into(),
-                right: "(the change is where no step depends on it, or in the input itself)".into(),
-            },
-            None => Difference {
-                path: match error.column {
-                    0 => format!("line {}", error.line),
-                    column => format!("line {}, column {column}", error.line),
-                },
-                left: "(no frame that could be driven)".into(),
-                right: "(unknown)".into(),
-            },
+            Some(Ok(())) | None => what_changed(error),
         };
         let why = format!(
             "a recording is evidence only as it was written, and from here on it is not: {}",
@@ -267,6 +255,35 @@ impl Replayer {
         };
         let (code, id) = (Code::FrameAltered, Invariant::Deterministic);
         self.diverged(code, &recorded, room, difference, id, &why)
+    }
+}
+
+/// What can be said of an altered line that no step gives away.
+fn what_changed(error: &ReadError) -> Difference {
+    let unknown = "(what stood there before is not known)";
+    match &error.fault {
+        ReadFault::Altered { written, computed, part: AlteredPart::Check, .. } => {
+            Difference { path: "check".into(), left: written.clone(), right: computed.clone() }
+        }
+        ReadFault::Altered { around, .. } if !around.is_empty() => Difference {
+            path: format!("line {}, column {}", error.line, error.column),
+            left: around.clone(),
+            right: unknown.into(),
+        },
+        ReadFault::Altered { .. }
+        | ReadFault::CheckMissing
+        | ReadFault::Io { .. }
+        | ReadFault::FileTooLarge { .. }
+        | ReadFault::LineTooLong { .. }
+        | ReadFault::Empty
+        | ReadFault::Unexpected { .. }
+        | ReadFault::NewerFormat { .. }
+        | ReadFault::UnknownFlags { .. }
+        | ReadFault::Sequence { .. } => Difference {
+            path: format!("line {}", error.line),
+            left: "(a part on which this step does not depend, or its input)".into(),
+            right: unknown.into(),
+        },
     }
 }
 

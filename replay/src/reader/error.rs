@@ -89,6 +89,9 @@ pub enum ReadFault {
         /// What is wrong with the content, if it can be told without the machine.
         #[serde(skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
+        /// What stands around the place of that problem.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        around: String,
     },
     /// A frame is missing, repeated or out of order.
     Sequence {
@@ -242,13 +245,12 @@ impl fmt::Display for ReadFault {
             ReadFault::CheckMissing => {
                 f.write_str("the line does not end with its check, so it is not what was written")
             }
-            ReadFault::Altered { written, computed, part, problem } => {
-                let what = match part {
+            ReadFault::Altered { part, problem, .. } => {
+                f.write_str(match part {
                     AlteredPart::Content => "the content of the line is not what was written",
                     AlteredPart::Check => "the check of the line is not what was written",
                     AlteredPart::Unknown => "the line is not what was written",
-                };
-                write!(f, "{what}: its check is {written}, its content gives {computed}")?;
+                })?;
                 match problem {
                     Some(problem) => write!(f, "; {problem}"),
                     None => Ok(()),

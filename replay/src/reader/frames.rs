@@ -9,6 +9,9 @@ use crate::code::Code;
 use crate::format::v1::{AnyHeader, Aside, FlagsOnly, Frame, Header, Line};
 use crate::format::{Chain, CheckFault, NAME, ReadLimits, Version};
 
+/// How many bytes before and after a place are shown.
+const AROUND: usize = 24;
+
 /// Reads the lines of a recording in memory; what it holds itself does not grow.
 #[derive(Clone, Debug)]
 pub struct Frames<'a> {
@@ -189,8 +192,9 @@ impl<'a> Frames<'a> {
             Err(error) => (Some(error.fault.to_string()), error.column),
         };
         let mut fault = check_fault(fault, problem);
-        if let ReadFault::Altered { written, computed, part, .. } = &mut fault {
+        if let ReadFault::Altered { written, computed, part, around, .. } = &mut fault {
             *part = self.altered_part(line, written, computed);
+            *around = text_around(line, column);
         }
         let mut error = at_line(fault, self.line, self.at, Some(self.seq));
         error.column = column;
@@ -311,8 +315,21 @@ fn check_fault(fault: CheckFault, problem: Option<String>) -> ReadFault {
             computed: computed.to_string(),
             part: AlteredPart::Unknown,
             problem,
+            around: String::new(),
         },
     }
+}
+
+/// What stands around a column, from 1; nothing for the line as a whole.
+fn text_around(line: &[u8], column: u64) -> String {
+    let Some(at) = usize::try_from(column).ok().and_then(|column| column.checked_sub(1)) else {
+        return String::new();
+    };
+    let at = at.min(line.len());
+    let (from, to) = (at.saturating_sub(AROUND), (at + AROUND).min(line.len()));
+    let before = if from > 0 { "…" } else { "" };
+    let after = if to < line.len() { "…" } else { "" };
+    format!("{before}{}{after}", String::from_utf8_lossy(&line[from..to]))
 }
 
 fn at_line(fault: ReadFault, line: u64, byte: usize, seq: Option<u64>) -> Box<ReadError> {

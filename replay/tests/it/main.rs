@@ -1,5 +1,7 @@
 //! The tests of this crate in one binary.
 
+mod divergences;
+mod hostile;
 mod recorder;
 mod recordings;
 mod resuming;

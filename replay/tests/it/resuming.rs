@@ -7,6 +7,7 @@ use machine_spec::invariants;
 use machine_spec::message::{Entry, Outcome};
 use machine_spec::{Effect, Input, Passage, RoomKind, State, step};
 use proptest::prelude::*;
+use replay::chooser::Chooser;
 use replay::redact::Redactor;
 use replay::replayer::{Options, replay};
 use replay::sink::MemorySink;
@@ -72,8 +73,9 @@ proptest! {
 
 /// A recorded run up to the frame that starts a call.
 fn killed_while_a_call_runs() -> MemorySink {
-    for seed in 0u16..200 {
-        let world: Vec<u16> = (0..20).map(|n| seed.wrapping_mul(31).wrapping_add(n * 7)).collect();
+    for seed in 0..2000 {
+        let mut chooser = Chooser::seeded(seed);
+        let world: Vec<u16> = (0..40).map(|_| chooser.pick(1 << 16) as u16).collect();
         let sink = crate::support::recorded(2, &world);
         let recording = Recording::from_memory(&sink).expect("readable");
         // In Batch the message is complete: what runs there is never discarded with it.

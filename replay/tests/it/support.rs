@@ -2,6 +2,7 @@
 
 use machine_spec::explore::{Profile, alphabet, benign_answer, profiles};
 use machine_spec::{State, start, step};
+use replay::format::Chain;
 use replay::redact::Redactor;
 use replay::sink::{MemorySink, Sink};
 use replay::{Header, Note, Recorder};
@@ -39,4 +40,27 @@ pub(crate) fn record_into<S: Sink>(sink: S, profile: &Profile, choices: &[u16]) 
 pub(crate) fn recorded(profile: usize, choices: &[u16]) -> MemorySink {
     let all = profiles::all();
     record_into(MemorySink::default(), &all[profile % all.len()], choices).0
+}
+
+/// The contents of the lines of a recording, without their checks: they can be edited and sealed
+/// again, as someone does who knows the format.
+pub(crate) fn contents(sink: &MemorySink) -> Vec<String> {
+    let text = std::str::from_utf8(&sink.recording).expect("recordings are text");
+    let content = |line: &str| {
+        let (content, _) = line.rsplit_once(",\"check\":").expect("every line has a check");
+        content.to_owned()
+    };
+    text.lines().map(content).collect()
+}
+
+/// Seals edited contents.
+pub(crate) fn sealed<S: AsRef<str>>(contents: &[S]) -> Vec<u8> {
+    let mut chain = Chain::new();
+    let mut recording = Vec::new();
+    for content in contents {
+        let mut line = content.as_ref().as_bytes().to_vec();
+        chain.seal(&mut line);
+        recording.extend(line);
+    }
+    recording
 }
