@@ -7,7 +7,7 @@
 
 use machine_spec::effect::TimerFor;
 use machine_spec::ids::EffectId;
-use machine_spec::input::{HookAnswer, ToolReport, ToolStatus};
+use machine_spec::input::{Compaction, HookAnswer, ToolReport, ToolStatus};
 use machine_spec::model::{Closure, ErrorClass, Failure};
 use machine_spec::{Effect, EffectKind, Input, State, start, step};
 
@@ -61,7 +61,10 @@ impl Recording {
             known = step(known, input.clone()).state;
         }
         let open: Vec<(EffectId, EffectKind)> = known.frame().ledger().iter().collect();
-        for wanted in [EffectKind::RunTool, EffectKind::AskHook, EffectKind::CallModel] {
+        // A response that breaks off is judged by what has become of its calls, so it comes last.
+        for wanted in
+            [EffectKind::RunTool, EffectKind::AskHook, EffectKind::Compact, EffectKind::CallModel]
+        {
             let of_kind = open.iter().filter(|(_, kind)| *kind == wanted);
             inputs.extend(of_kind.filter_map(|(id, kind)| unanswered(*id, *kind)));
         }
@@ -72,18 +75,10 @@ impl Recording {
 
     fn timer(&self, wanted: EffectId) -> Option<OpenTimer> {
         let effects = self.frames.iter().rev().flat_map(|frame| &frame.effects);
-        effects.into_iter().find_map(|effect| match effect {
-            Effect::SetTimer { id, after_ms, because } if *id == wanted => {
-                Some(OpenTimer { id: *id, after_ms: *after_ms, because: *because })
-            }
-            Effect::SetTimer { .. }
-            | Effect::CallModel { .. }
-            | Effect::RunTool { .. }
-            | Effect::AskHook { .. }
-            | Effect::Cancel { .. }
-            | Effect::Notify(_)
-            | Effect::Reject(_)
-            | Effect::Finish(_) => None,
+        effects.into_iter().find_map(|effect| {
+            let Effect::SetTimer { id, after_ms, because } = effect else { return None };
+            let (id, after_ms, because) = (*id, *after_ms, *because);
+            (id == wanted).then_some(OpenTimer { id, after_ms, because })
         })
     }
 }
@@ -98,6 +93,10 @@ fn unanswered(id: EffectId, kind: EffectKind) -> Option<Input> {
         EffectKind::AskHook => {
             let problem = "the process ended before the hook answered".into();
             Input::HookAnswered { id, answer: HookAnswer::Failed { problem } }
+        }
+        EffectKind::Compact => {
+            let problem = "the process ended before the conversation was summarised".into();
+            Input::Compacted { id, result: Compaction::Failed { problem } }
         }
         EffectKind::CallModel => {
             let message = "the process ended while the response was awaited";

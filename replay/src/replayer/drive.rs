@@ -96,15 +96,6 @@ pub fn replay_bytes(
 /// How the run of a recording ended, where it is only that which is wanted.
 #[must_use]
 pub fn terminal(recording: &Recording) -> Option<&Terminal> {
-    recording.frames.iter().rev().flat_map(|frame| &frame.effects).find_map(|effect| match effect {
-        Effect::Finish(terminal) => Some(terminal),
-        Effect::CallModel { .. }
-        | Effect::RunTool { .. }
-        | Effect::Compact { .. }
-        | Effect::AskHook { .. }
-        | Effect::SetTimer { .. }
-        | Effect::Cancel { .. }
-        | Effect::Notify(_)
-        | Effect::Reject(_) => None,
-    })
+    let mut effects = recording.frames.iter().rev().flat_map(|frame| &frame.effects);
+    effects.find_map(|effect| if let Effect::Finish(end) = effect { Some(end) } else { None })
 }

@@ -89,7 +89,7 @@ fn a_changed_byte_in_an_input() {
 
 #[test]
 fn a_changed_byte_that_breaks_the_json() {
-    let found = altered("\"user_said\"", "\"user_said ");
+    let found = altered("\"text\":\"u\"", "\"text\":}u\"");
     insta::assert_snapshot!("a_changed_byte_that_breaks_the_json", told(&found));
 }
 
