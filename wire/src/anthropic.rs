@@ -2,3 +2,4 @@
 
 mod blocks;
 pub(crate) mod decode;
+pub(crate) mod encode;

@@ -1,1 +1,115 @@
 //! From a sealed request to the bytes of a request body.
+//!
+//! The same request gives the same bytes, always. A conversation only grows, so what was encoded
+//! for one request is the beginning of the next one: an [`Encoder`] keeps those bytes and appends
+//! to them, and a round costs what is new in it plus one copy.
+//!
+//! Nothing is sent here, and nothing is decided: who is asked, and with which tools, is sealed in
+//! the request.
+
+mod fit;
+mod json;
+mod lane;
+mod options;
+mod parts;
+mod private;
+mod schema;
+mod scribe;
+mod url;
+
+use std::collections::BTreeMap;
+
+use machine_spec::RunConfig;
+use machine_spec::config::Candidate;
+use machine_spec::effect::SealedRequest;
+use machine_spec::model::Failure;
+
+pub use self::options::{Degradation, EncodeOptions};
+pub use self::url::url;
+
+pub(crate) use self::fit::{IdShape, fit_id, fit_name};
+pub(crate) use self::json::{Members, Out, value};
+pub(crate) use self::parts::{
+    For, NO_OUTPUT, list_tools, may_choose, offers_tools, result_text, sub_object,
+};
+pub(crate) use self::private::{Private, has_member, private};
+pub(crate) use self::schema::{args, push_schema};
+
+use self::lane::Lane;
+use self::scribe::Scribe;
+use crate::Dialect;
+
+/// A request as it goes out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncodedRequest {
+    /// Path on the provider's own host, for example `/v1/messages`; see [`url`].
+    pub path: String,
+    /// The JSON body.
+    pub body: Vec<u8>,
+}
+
+/// Encodes the requests of one endpoint.
+#[derive(Debug)]
+pub struct Encoder {
+    dialect: Dialect,
+    options: EncodeOptions,
+    /// One per candidate: what is sent back to its maker alone differs between them.
+    lanes: BTreeMap<String, Lane>,
+}
+
+impl Encoder {
+    /// An encoder for one endpoint.
+    #[must_use]
+    pub fn new(dialect: Dialect, options: EncodeOptions) -> Encoder {
+        Encoder { dialect, options, lanes: BTreeMap::new() }
+    }
+
+    /// The dialect it writes.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The options as they stand, with everything that was degraded since.
+    #[must_use]
+    pub fn options(&self) -> &EncodeOptions {
+        &self.options
+    }
+
+    /// The body of a request.
+    ///
+    /// The view must carry its messages. One that was read back from a recording holds a digest
+    /// only; replaying the recording gives one with messages.
+    pub fn encode(&mut self, config: &RunConfig, request: &SealedRequest) -> EncodedRequest {
+        let unknown = Candidate {
+            name: String::new(),
+            model: String::new(),
+            context_window: 0,
+            max_output: 0,
+        };
+        let place = usize::from(request.candidate.0);
+        let candidate = config.candidates.get(place).unwrap_or(&unknown);
+        let maker = format!("{}/{}", candidate.name, candidate.model);
+        let lane =
+            self.lanes.entry(maker.clone()).or_insert_with(|| Lane::new(Scribe::of(self.dialect)));
+        let to = For { config, candidate, maker: &maker, options: &self.options };
+        lane.follow(request.view.transcript(), &to);
+        EncodedRequest {
+            path: scribe::path(self.dialect, &candidate.model),
+            body: lane.body(&to, &request.tools),
+        }
+    }
+
+    /// Leaves out, from now on, the one parameter that a refusal complained about (B040). `None`
+    /// if it complained about something else, or about a parameter that is left out already: each
+    /// is mended once.
+    pub fn degrade(&mut self, failure: &Failure) -> Option<Degradation> {
+        let degradation = self.options.degrade(self.dialect, failure)?;
+        // What was encoded before may hold the parameter.
+        self.lanes.clear();
+        Some(degradation)
+    }
+}
+
+#[cfg(test)]
+mod tests;

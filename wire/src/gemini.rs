@@ -1,1 +1,3 @@
 //! The dialect Gemini `streamGenerateContent`, as SSE or as one JSON array.
+
+pub(crate) mod encode;

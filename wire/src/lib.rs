@@ -28,4 +28,6 @@ mod stray;
 pub use args::canonical_args;
 pub use decoder::Decoder;
 pub use dialect::{Dialect, UnknownDialect};
+pub use encode::{Degradation, EncodeOptions, EncodedRequest, Encoder, url};
+pub use error_body::classify;
 pub use limits::{BadUtf8, DecodeLimits};

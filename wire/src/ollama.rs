@@ -1,1 +1,3 @@
 //! The dialect Ollama's own API: one JSON object a line.
+
+pub(crate) mod encode;

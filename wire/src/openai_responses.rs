@@ -1,1 +1,3 @@
 //! The dialect OpenAI Responses.
+
+pub(crate) mod encode;

@@ -1,4 +1,8 @@
 //! What leaves this crate towards a provider, and what a provider's refusals mean.
 
 mod error_bodies;
+mod lawful;
+mod requests;
 mod support;
+mod talk;
+mod walk;

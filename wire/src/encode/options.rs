@@ -1,0 +1,156 @@
+//! What an endpoint is asked with besides the conversation, and what it turned out not to know.
+
+use std::collections::BTreeSet;
+
+use machine_spec::model::{ErrorClass, Failure};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Dialect;
+use crate::{anthropic, gemini, ollama, openai_chat, openai_responses};
+
+/// Parameters of the requests to one endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EncodeOptions {
+    /// Output tokens of one response; without it, what the candidate reserves of its window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Sampling temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Tools that the provider runs itself (web search and the like), as it spells them. They stand
+    /// in front of our own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub server_tools: Vec<Value>,
+    /// Further members of the request body, as the provider spells them. Those that this crate
+    /// answers for are not taken from here; see [`EncodeOptions::reserved_extras`].
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
+    /// What the endpoint turned out not to know. It is remembered for the session (B040).
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub degraded: BTreeSet<Degradation>,
+}
+
+/// A parameter that an endpoint does not know, by what is done instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Degradation {
+    /// `stream_options` is left out; usage becomes unknown.
+    StreamOptions,
+    /// The output limit is called `max_completion_tokens` instead of `max_tokens`.
+    MaxTokensName,
+    /// `tool_choice` is left out: a forced tool is only asked for by the required-tool guard, and
+    /// where no tool may be called none is declared.
+    ToolChoice,
+    /// `temperature` is left out.
+    Temperature,
+    /// Thinking is not sent back, not even to its maker.
+    Reasoning,
+    /// Encrypted reasoning is not asked for.
+    EncryptedReasoning,
+    /// Prompt-cache marks are left out.
+    CacheMarks,
+    /// Call ids have nine letters or digits.
+    ShortCallIds,
+}
+
+impl Degradation {
+    /// Every degradation.
+    pub const ALL: &[Degradation] = &[
+        Degradation::StreamOptions,
+        Degradation::MaxTokensName,
+        Degradation::ToolChoice,
+        Degradation::Temperature,
+        Degradation::Reasoning,
+        Degradation::EncryptedReasoning,
+        Degradation::CacheMarks,
+        Degradation::ShortCallIds,
+    ];
+
+    /// The fixed word used in recordings and events.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Degradation::StreamOptions => "stream_options",
+            Degradation::MaxTokensName => "max_tokens_name",
+            Degradation::ToolChoice => "tool_choice",
+            Degradation::Temperature => "temperature",
+            Degradation::Reasoning => "reasoning",
+            Degradation::EncryptedReasoning => "encrypted_reasoning",
+            Degradation::CacheMarks => "cache_marks",
+            Degradation::ShortCallIds => "short_call_ids",
+        }
+    }
+
+    /// Words of a refusal that complain about it.
+    const fn complaints(self) -> &'static [&'static str] {
+        match self {
+            Degradation::StreamOptions => &["stream_options"],
+            Degradation::MaxTokensName => &["max_tokens", "max_completion_tokens"],
+            Degradation::ToolChoice => &["tool_choice"],
+            Degradation::Temperature => &["temperature"],
+            Degradation::Reasoning => &["reasoning_content", "reasoning_details"],
+            Degradation::EncryptedReasoning => &["encrypted content", "encrypted_content"],
+            Degradation::CacheMarks => &["cache_control"],
+            Degradation::ShortCallIds => &["tool call id"],
+        }
+    }
+
+    /// Whether a dialect has the parameter.
+    const fn concerns(self, dialect: Dialect) -> bool {
+        match self {
+            Degradation::StreamOptions
+            | Degradation::MaxTokensName
+            | Degradation::Reasoning
+            | Degradation::ShortCallIds => matches!(dialect, Dialect::OpenAiChat),
+            Degradation::EncryptedReasoning => matches!(dialect, Dialect::OpenAiResponses),
+            Degradation::CacheMarks => matches!(dialect, Dialect::Anthropic),
+            Degradation::ToolChoice => !matches!(dialect, Dialect::Ollama),
+            Degradation::Temperature => true,
+        }
+    }
+}
+
+impl EncodeOptions {
+    /// Takes down the one parameter a refusal complained about. `None` if there is none, or if it
+    /// was taken down before: then it is not what was wrong.
+    pub fn degrade(&mut self, dialect: Dialect, failure: &Failure) -> Option<Degradation> {
+        let refused = matches!(failure.class, ErrorClass::ParamRejected | ErrorClass::BadRequest);
+        let message = failure.message.to_lowercase();
+        let found = Degradation::ALL.iter().copied().find(|degradation| {
+            // The shape of an id is a wrong value, every other complaint is an unknown parameter.
+            let class_fits = match degradation {
+                Degradation::ShortCallIds => refused,
+                Degradation::StreamOptions
+                | Degradation::MaxTokensName
+                | Degradation::ToolChoice
+                | Degradation::Temperature
+                | Degradation::Reasoning
+                | Degradation::EncryptedReasoning
+                | Degradation::CacheMarks => failure.class == ErrorClass::ParamRejected,
+            };
+            class_fits
+                && degradation.concerns(dialect)
+                && degradation.complaints().iter().any(|word| message.contains(word))
+        })?;
+        self.degraded.insert(found).then_some(found)
+    }
+
+    /// The keys of `extra` that will not be sent, because the request has a member of that name
+    /// that depends on the conversation. A configuration should refuse them.
+    #[must_use]
+    pub fn reserved_extras(&self, dialect: Dialect) -> Vec<&str> {
+        let reserved = match dialect {
+            Dialect::Anthropic => anthropic::encode::RESERVED,
+            Dialect::OpenAiChat => openai_chat::encode::RESERVED,
+            Dialect::OpenAiResponses => openai_responses::encode::RESERVED,
+            Dialect::Gemini => gemini::encode::RESERVED,
+            Dialect::Ollama => ollama::encode::RESERVED,
+        };
+        let keys = self.extra.keys().map(String::as_str);
+        let mut found: Vec<&str> = keys.filter(|key| reserved.contains(key)).collect();
+        found.sort_unstable();
+        found
+    }
+}

@@ -1,0 +1,183 @@
+//! View -> request body of Ollama's own API.
+
+use machine_spec::effect::ToolChoice;
+use machine_spec::message::{Block, Call, CallResult, Reply};
+use machine_spec::view::Seen;
+use serde_json::Value;
+
+use crate::encode::{
+    For, Members, Out, args, fit_name, list_tools, push_schema, result_text, sub_object,
+};
+use crate::openai_chat::Assistant;
+
+/// Members that are written here and cannot be given as extra parameters.
+pub(crate) const RESERVED: &[&str] = &["model", "messages", "stream", "tools"];
+
+/// Where the writing stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scribe {
+    open: Open,
+    /// Whether the calls that are being answered came from another endpoint.
+    foreign_calls: bool,
+}
+
+/// What may still grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Open {
+    /// Nothing was written yet.
+    #[default]
+    Nothing,
+    /// The text of a user message; its quote is not closed.
+    Words,
+    /// The last message is complete.
+    Closed,
+}
+
+impl Scribe {
+    pub(crate) fn write(&mut self, out: &mut Vec<u8>, seen: Seen<'_>, to: &For<'_>) {
+        match seen {
+            Seen::Said(said) if said.text.trim().is_empty() => {}
+            Seen::Said(said) if self.open == Open::Words => {
+                out.put("\\n\\n");
+                out.escaped(&said.text);
+            }
+            Seen::Said(said) => {
+                self.next_message(out);
+                out.put(r#"{"role":"user","content":""#);
+                out.escaped(&said.text);
+                self.open = Open::Words;
+            }
+            Seen::Reply(reply) => self.reply(out, reply, to),
+            Seen::Results(results) => {
+                for result in results {
+                    self.next_message(out);
+                    self.result(out, result);
+                    self.open = Open::Closed;
+                }
+            }
+        }
+    }
+
+    fn next_message(&self, out: &mut Vec<u8>) {
+        out.put(match self.open {
+            Open::Nothing => "",
+            Open::Words => r#""},"#,
+            Open::Closed => ",",
+        });
+    }
+
+    fn reply(&mut self, out: &mut Vec<u8>, reply: &Reply, to: &For<'_>) {
+        let own = &*reply.by == to.maker;
+        self.foreign_calls = !own;
+        let mut assistant = Assistant::default();
+        for block in &reply.blocks {
+            match block {
+                Block::Text(text) => assistant.text(text),
+                Block::Thinking(thinking) if own => assistant.private(&thinking.seal),
+                Block::Opaque(payload) if own => assistant.private(payload),
+                Block::Thinking(_) | Block::Opaque(_) => {}
+                Block::Call(call) => assistant.call(|out| self.call(out, call)),
+            }
+        }
+        if assistant.says_something() {
+            self.next_message(out);
+            assistant.write(out, "\"\"");
+            self.open = Open::Closed;
+        }
+    }
+
+    fn call(&self, out: &mut Vec<u8>, call: &Call) {
+        if self.gave_id(&call.wire_id) {
+            out.put(r#""id":"#);
+            out.string(&call.wire_id);
+            out.put(",");
+        }
+        out.put(r#""function":{"name":"#);
+        out.string(&fit_name(&call.name));
+        out.put(r#","arguments":"#);
+        out.put(args(call));
+        out.put("}");
+    }
+
+    fn result(&self, out: &mut Vec<u8>, result: &CallResult) {
+        out.put(r#"{"role":"tool","tool_name":"#);
+        out.string(&fit_name(&result.name));
+        if self.gave_id(&result.wire_id) {
+            out.put(r#","tool_call_id":"#);
+            out.string(&result.wire_id);
+        }
+        out.put(r#","content":"#);
+        out.string(&result_text(&result.outcome));
+        out.put("}");
+    }
+
+    /// Whether the endpoint itself gave this id; where it gave none, the order pairs.
+    fn gave_id(&self, wire_id: &str) -> bool {
+        !self.foreign_calls && !wire_id.starts_with("lw_")
+    }
+
+    /// This wire cannot be told which tool to call; where none may be called none is declared. Its
+    /// templates accept calls in the history without a declaration.
+    pub(crate) fn offers_tools(&self, to: &For<'_>, choice: &ToolChoice) -> bool {
+        match choice {
+            ToolChoice::None => false,
+            ToolChoice::Auto | ToolChoice::Force { .. } => !to.config.tools.is_empty(),
+        }
+    }
+
+    pub(crate) fn head(&self, out: &mut Vec<u8>, to: &For<'_>, offered: bool) {
+        let extra = &to.options.extra;
+        let mut options = Vec::new();
+        // Without it the server cuts the beginning of a long conversation in silence.
+        if to.candidate.context_window > 0 {
+            options.push(("num_ctx", Value::from(to.candidate.context_window)));
+        }
+        if let Some(limit) = to.options.max_tokens {
+            options.push(("num_predict", Value::from(limit)));
+        }
+        if let Some(temperature) = to.temperature() {
+            options.push(("temperature", temperature));
+        }
+        out.put("{");
+        let mut members = Members::inside(out);
+        members.own("model", |out| out.string(&to.candidate.model));
+        members.own("stream", |out| out.put("true"));
+        let given = extra.get("options");
+        if !options.is_empty() || given.is_some() {
+            members.own("options", |out| sub_object(out, options, given));
+        }
+        members.extra(extra, RESERVED, &["options"]);
+        if offered {
+            members.own("tools", |out| tools(out, to));
+        }
+        members.own("messages", |out| {
+            out.put("[");
+            if !to.config.system.trim().is_empty() {
+                out.put(r#"{"role":"system","content":"#);
+                out.string(&to.config.system);
+                out.put("}");
+            }
+        });
+    }
+
+    pub(crate) fn close(&self, body: &mut Vec<u8>, messages: &[u8], to: &For<'_>, _: &ToolChoice) {
+        if self.open != Open::Nothing && !to.config.system.trim().is_empty() {
+            body.put(",");
+        }
+        body.extend_from_slice(messages);
+        body.put(if self.open == Open::Words { r#""}]}"# } else { "]}" });
+    }
+}
+
+fn tools(out: &mut Vec<u8>, to: &For<'_>) {
+    list_tools(out, to, |out, tool| {
+        out.put(r#"{"type":"function","function":{"#);
+        let mut members = Members::inside(out);
+        members.own("name", |out| out.string(&tool.name));
+        if !tool.description.trim().is_empty() {
+            members.own("description", |out| out.string(&tool.description));
+        }
+        members.own("parameters", |out| push_schema(out, &tool.input_schema));
+        out.put("}}");
+    });
+}

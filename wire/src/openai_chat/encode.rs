@@ -1,0 +1,202 @@
+//! View -> request body of OpenAI Chat Completions, as every compatible vendor reads it.
+
+use std::borrow::Cow;
+
+use machine_spec::effect::ToolChoice;
+use machine_spec::message::{Block, Call, CallResult, Reply};
+use machine_spec::view::Seen;
+
+use super::Assistant;
+use crate::encode::{
+    Degradation, For, IdShape, Members, Out, args, fit_id, fit_name, list_tools, may_choose,
+    offers_tools, push_schema, result_text, value,
+};
+
+/// Members that are written here and cannot be given as extra parameters.
+pub(crate) const RESERVED: &[&str] =
+    &["model", "messages", "stream", "tools", "tool_choice", "max_tokens", "max_completion_tokens"];
+
+/// Longest id that is sent to an endpoint that did not make it.
+const FOREIGN_ID: IdShape = IdShape::Any(40);
+
+/// Where the writing stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scribe {
+    open: Open,
+    /// Whether the calls that are being answered came from another endpoint.
+    foreign_calls: bool,
+}
+
+/// What may still grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Open {
+    /// Nothing was written yet.
+    #[default]
+    Nothing,
+    /// The text of a user message; its quote is not closed.
+    Words,
+    /// The last message is complete.
+    Closed,
+}
+
+impl Scribe {
+    pub(crate) fn write(&mut self, out: &mut Vec<u8>, seen: Seen<'_>, to: &For<'_>) {
+        match seen {
+            Seen::Said(said) if said.text.trim().is_empty() => {}
+            Seen::Said(said) if self.open == Open::Words => {
+                out.put("\\n\\n");
+                out.escaped(&said.text);
+            }
+            Seen::Said(said) => {
+                self.next_message(out);
+                out.put(r#"{"role":"user","content":""#);
+                out.escaped(&said.text);
+                self.open = Open::Words;
+            }
+            Seen::Reply(reply) => self.reply(out, reply, to),
+            Seen::Results(results) => {
+                for result in results {
+                    self.next_message(out);
+                    self.result(out, result, to);
+                    self.open = Open::Closed;
+                }
+            }
+        }
+    }
+
+    fn next_message(&self, out: &mut Vec<u8>) {
+        out.put(match self.open {
+            Open::Nothing => "",
+            Open::Words => r#""},"#,
+            Open::Closed => ",",
+        });
+    }
+
+    fn reply(&mut self, out: &mut Vec<u8>, reply: &Reply, to: &For<'_>) {
+        let own = &*reply.by == to.maker;
+        self.foreign_calls = !own;
+        let private = own && !to.lacks(Degradation::Reasoning);
+        let mut assistant = Assistant::default();
+        for block in &reply.blocks {
+            match block {
+                Block::Text(text) => assistant.text(text),
+                Block::Thinking(thinking) if private => assistant.private(&thinking.seal),
+                Block::Opaque(payload) if private => assistant.private(payload),
+                Block::Thinking(_) | Block::Opaque(_) => {}
+                Block::Call(call) => assistant.call(|out| self.call(out, call, to)),
+            }
+        }
+        if assistant.says_something() {
+            self.next_message(out);
+            assistant.write(out, "null");
+            self.open = Open::Closed;
+        }
+    }
+
+    /// The members of a call, without braces.
+    fn call(&self, out: &mut Vec<u8>, call: &Call, to: &For<'_>) {
+        out.put(r#""id":"#);
+        out.string(&self.id(&call.wire_id, to));
+        out.put(r#","type":"function","function":{"name":"#);
+        out.string(&fit_name(&call.name));
+        out.put(r#","arguments":"#);
+        out.string(args(call));
+        out.put("}");
+    }
+
+    fn result(&self, out: &mut Vec<u8>, result: &CallResult, to: &For<'_>) {
+        out.put(r#"{"role":"tool","tool_call_id":"#);
+        out.string(&self.id(&result.wire_id, to));
+        out.put(r#","content":"#);
+        out.string(&result_text(&result.outcome));
+        out.put("}");
+    }
+
+    /// An endpoint accepts the ids it made, whatever they look like.
+    fn id<'t>(&self, id: &'t str, to: &For<'_>) -> Cow<'t, str> {
+        if to.lacks(Degradation::ShortCallIds) {
+            fit_id(IdShape::Nine, id)
+        } else if self.foreign_calls {
+            fit_id(FOREIGN_ID, id)
+        } else {
+            Cow::Borrowed(id)
+        }
+    }
+
+    /// Tools stay declared where none may be called: several vendors demand it as long as the
+    /// history holds calls, and the cached prefix stays the same.
+    pub(crate) fn offers_tools(&self, to: &For<'_>, choice: &ToolChoice) -> bool {
+        offers_tools(to, choice)
+    }
+
+    pub(crate) fn head(&self, out: &mut Vec<u8>, to: &For<'_>, offered: bool) {
+        let extra = &to.options.extra;
+        out.put("{");
+        let mut members = Members::inside(out);
+        members.own("model", |out| out.string(&to.candidate.model));
+        members.own("stream", |out| out.put("true"));
+        if !to.lacks(Degradation::StreamOptions) {
+            members.unless(extra, "stream_options", |out| out.put(r#"{"include_usage":true}"#));
+        }
+        // Only an explicit limit: the reserve of the window may be more than a model can write.
+        if let Some(limit) = to.options.max_tokens {
+            let renamed = to.lacks(Degradation::MaxTokensName);
+            let name = if renamed { "max_completion_tokens" } else { "max_tokens" };
+            members.own(name, |out| out.put(&limit.to_string()));
+        }
+        if let Some(temperature) = to.temperature() {
+            members.unless(extra, "temperature", |out| value(out, &temperature));
+        }
+        members.extra(extra, RESERVED, &[]);
+        if offered {
+            members.own("tools", |out| tools(out, to));
+        }
+        members.own("messages", |out| {
+            out.put("[");
+            if !to.config.system.trim().is_empty() {
+                out.put(r#"{"role":"system","content":"#);
+                out.string(&to.config.system);
+                out.put("}");
+            }
+        });
+    }
+
+    pub(crate) fn close(
+        &self,
+        body: &mut Vec<u8>,
+        messages: &[u8],
+        to: &For<'_>,
+        choice: &ToolChoice,
+    ) {
+        if self.open != Open::Nothing && !to.config.system.trim().is_empty() {
+            body.put(",");
+        }
+        body.extend_from_slice(messages);
+        body.put(if self.open == Open::Words { r#""}]"# } else { "]" });
+        if may_choose(to) {
+            match choice {
+                ToolChoice::Force { tool } => {
+                    body.put(r#","tool_choice":{"type":"function","function":{"name":"#);
+                    body.string(tool);
+                    body.put("}}");
+                }
+                ToolChoice::None => body.put(r#","tool_choice":"none""#),
+                ToolChoice::Auto => {}
+            }
+        }
+        body.put("}");
+    }
+}
+
+fn tools(out: &mut Vec<u8>, to: &For<'_>) {
+    list_tools(out, to, |out, tool| {
+        out.put(r#"{"type":"function","function":{"#);
+        let mut members = Members::inside(out);
+        members.own("name", |out| out.string(&tool.name));
+        if !tool.description.trim().is_empty() {
+            members.own("description", |out| out.string(&tool.description));
+        }
+        members.own("parameters", |out| push_schema(out, &tool.input_schema));
+        out.put("}}");
+    });
+}

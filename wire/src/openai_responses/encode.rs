@@ -1,0 +1,224 @@
+//! View -> request body of OpenAI Responses.
+//!
+//! Nothing is stored on the provider's side (`store` is false): the whole conversation goes along,
+//! and reasoning goes back encrypted.
+
+use machine_spec::effect::ToolChoice;
+use machine_spec::message::{Block, Call, Reply};
+use machine_spec::view::Seen;
+
+use crate::encode::{
+    Degradation, For, IdShape, Members, Out, Private, args, fit_id, fit_name, has_member,
+    list_tools, may_choose, offers_tools, private, push_schema, result_text, value,
+};
+
+/// Members that are written here and cannot be given as extra parameters.
+pub(crate) const RESERVED: &[&str] = &[
+    "model",
+    "input",
+    "stream",
+    "instructions",
+    "tools",
+    "tool_choice",
+    "max_output_tokens",
+    "previous_response_id",
+];
+
+/// The shape of a call id on this wire.
+const ID: IdShape = IdShape::Any(64);
+
+/// Where the writing stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scribe {
+    open: Open,
+}
+
+/// What may still grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Open {
+    /// Nothing was written yet.
+    #[default]
+    Nothing,
+    /// The content list of a user message.
+    Words,
+    /// The last item is complete.
+    Closed,
+}
+
+impl Scribe {
+    pub(crate) fn write(&mut self, out: &mut Vec<u8>, seen: Seen<'_>, to: &For<'_>) {
+        match seen {
+            Seen::Said(said) if said.text.trim().is_empty() => {}
+            Seen::Said(said) => {
+                if self.open == Open::Words {
+                    out.put(",");
+                } else {
+                    self.next_item(out);
+                    out.put(r#"{"type":"message","role":"user","content":["#);
+                    self.open = Open::Words;
+                }
+                out.put(r#"{"type":"input_text","text":"#);
+                out.string(&said.text);
+                out.put("}");
+            }
+            Seen::Reply(reply) => self.reply(out, reply, to),
+            Seen::Results(results) => {
+                for result in results {
+                    self.next_item(out);
+                    out.put(r#"{"type":"function_call_output","call_id":"#);
+                    out.string(&fit_id(ID, &result.wire_id));
+                    out.put(r#","output":"#);
+                    out.string(&result_text(&result.outcome));
+                    out.put("}");
+                }
+            }
+        }
+    }
+
+    fn next_item(&mut self, out: &mut Vec<u8>) {
+        out.put(match self.open {
+            Open::Nothing => "",
+            Open::Words => "]},",
+            Open::Closed => ",",
+        });
+        self.open = Open::Closed;
+    }
+
+    fn reply(&mut self, out: &mut Vec<u8>, reply: &Reply, to: &For<'_>) {
+        let own = &*reply.by == to.maker;
+        let counts = |block: &Block| match block {
+            Block::Text(text) => !text.trim().is_empty(),
+            Block::Call(_) => true,
+            Block::Opaque(payload) => own && matches!(private(payload), Private::Whole(_)),
+            Block::Thinking(_) => false,
+        };
+        // Reasoning is refused without the item it led to.
+        let Some(last) = reply.blocks.iter().rposition(counts) else { return };
+        let mut adornment = "";
+        for block in &reply.blocks[..=last] {
+            match block {
+                Block::Text(text) if text.trim().is_empty() => {}
+                Block::Text(text) => {
+                    self.next_item(out);
+                    out.put(r#"{"type":"message","role":"assistant""#);
+                    adorn(out, std::mem::take(&mut adornment));
+                    out.put(r#","content":[{"type":"output_text","text":"#);
+                    out.string(text);
+                    out.put("}]}");
+                }
+                Block::Call(call) => {
+                    self.next_item(out);
+                    self.call(out, call, std::mem::take(&mut adornment));
+                }
+                Block::Thinking(thinking) if own => self.reasoning(out, &thinking.seal),
+                Block::Opaque(payload) if own => match private(payload) {
+                    Private::Whole(item) => {
+                        self.next_item(out);
+                        out.put(item);
+                    }
+                    Private::Adorns(members) => adornment = members,
+                    Private::Nothing => {}
+                },
+                Block::Thinking(_) | Block::Opaque(_) => {}
+            }
+        }
+    }
+
+    /// What is not stored can go back only with its encrypted content.
+    fn reasoning(&mut self, out: &mut Vec<u8>, seal: &str) {
+        if let Private::Whole(item) = private(seal)
+            && has_member(item, "encrypted_content")
+        {
+            self.next_item(out);
+            out.put(item);
+        }
+    }
+
+    fn call(&self, out: &mut Vec<u8>, call: &Call, adornment: &str) {
+        out.put(r#"{"type":"function_call","call_id":"#);
+        out.string(&fit_id(ID, &call.wire_id));
+        out.put(r#","name":"#);
+        out.string(&fit_name(&call.name));
+        out.put(r#","arguments":"#);
+        out.string(args(call));
+        adorn(out, adornment);
+        out.put("}");
+    }
+
+    /// Tools stay declared where none may be called, so that the cached prefix stays the same.
+    pub(crate) fn offers_tools(&self, to: &For<'_>, choice: &ToolChoice) -> bool {
+        offers_tools(to, choice)
+    }
+
+    pub(crate) fn head(&self, out: &mut Vec<u8>, to: &For<'_>, offered: bool) {
+        let extra = &to.options.extra;
+        out.put("{");
+        let mut members = Members::inside(out);
+        members.own("model", |out| out.string(&to.candidate.model));
+        members.own("stream", |out| out.put("true"));
+        members.unless(extra, "store", |out| out.put("false"));
+        if !to.lacks(Degradation::EncryptedReasoning) {
+            members.unless(extra, "include", |out| out.put(r#"["reasoning.encrypted_content"]"#));
+        }
+        // Only an explicit limit: the reserve of the window may be more than a model can write.
+        if let Some(limit) = to.options.max_tokens {
+            members.own("max_output_tokens", |out| out.put(&limit.to_string()));
+        }
+        if let Some(temperature) = to.temperature() {
+            members.unless(extra, "temperature", |out| value(out, &temperature));
+        }
+        members.extra(extra, RESERVED, &[]);
+        if !to.config.system.trim().is_empty() {
+            members.own("instructions", |out| out.string(&to.config.system));
+        }
+        if offered {
+            members.own("tools", |out| tools(out, to));
+        }
+        members.own("input", |out| out.put("["));
+    }
+
+    pub(crate) fn close(
+        &self,
+        body: &mut Vec<u8>,
+        messages: &[u8],
+        to: &For<'_>,
+        choice: &ToolChoice,
+    ) {
+        body.extend_from_slice(messages);
+        body.put(if self.open == Open::Words { "]}]" } else { "]" });
+        if may_choose(to) {
+            match choice {
+                ToolChoice::Force { tool } => {
+                    body.put(r#","tool_choice":{"type":"function","name":"#);
+                    body.string(tool);
+                    body.put("}");
+                }
+                ToolChoice::None => body.put(r#","tool_choice":"none""#),
+                ToolChoice::Auto => {}
+            }
+        }
+        body.put("}");
+    }
+}
+
+fn adorn(out: &mut Vec<u8>, members: &str) {
+    if !members.is_empty() {
+        out.put(",");
+        out.put(members);
+    }
+}
+
+fn tools(out: &mut Vec<u8>, to: &For<'_>) {
+    list_tools(out, to, |out, tool| {
+        out.put(r#"{"type":"function","#);
+        let mut members = Members::inside(out);
+        members.own("name", |out| out.string(&tool.name));
+        if !tool.description.trim().is_empty() {
+            members.own("description", |out| out.string(&tool.description));
+        }
+        members.own("parameters", |out| push_schema(out, &tool.input_schema));
+        // Without a word this wire rewrites the schema to its strict subset.
+        members.own("strict", |out| out.put("false"));
+        out.put("}");
+    });
+}

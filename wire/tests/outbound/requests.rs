@@ -1,0 +1,321 @@
+//! Request bodies, as people read them.
+
+use std::collections::BTreeMap;
+
+use machine_spec::effect::ToolChoice;
+use machine_spec::message::{Aside, Entry, GateRefusal, NotStarted, Origin, Outcome};
+use serde_json::{Value, json};
+use wire::{Degradation, Dialect, EncodeOptions};
+
+use crate::talk::{
+    FOREIGN, OWN, body, body_with, call, failed, opaque, reply, results, said, succeeded, text,
+    thinking, user,
+};
+
+/// A turn with two calls in one reply, a failing one, words typed meanwhile, and an answer.
+fn two_rounds() -> Vec<Entry> {
+    let first = reply(
+        OWN,
+        vec![
+            text("Let me look.\n"),
+            call(0, "id_1", "read_file", r#"{"path":"a \"b\".txt"}"#),
+            call(1, "id_2", "grep", "{}"),
+        ],
+    );
+    let second = reply(OWN, vec![call(2, "id_3", "read_file", r#"{ "path": "é" }"#)]);
+    vec![
+        user("What is in a?"),
+        first.clone(),
+        results(&first, vec![succeeded("line 1\nline 2\t\u{1}"), failed("no match")]),
+        said(Origin::Steer, "Look at é too."),
+        second.clone(),
+        results(&second, vec![succeeded("")]),
+        reply(OWN, vec![text("Both "), text("are empty.")]),
+        user("Thanks."),
+    ]
+}
+
+/// Everything that must not reach a provider as it stands.
+fn odd_ends() -> Vec<Entry> {
+    let bad = reply(
+        FOREIGN,
+        vec![
+            text(" \n"),
+            call(
+                0,
+                "functions.ls:0 with a very long id that no other provider would accept",
+                "read files",
+                r#"{"path":"#,
+            ),
+            call(1, "lw_call-1", "", "[1]"),
+            call(2, "id_7", "grep", "{}"),
+        ],
+    );
+    let refused = |why| Outcome::Refused { why };
+    vec![
+        user("\n"),
+        user("First."),
+        said(Origin::Notification, "Second."),
+        Entry::Aside(Aside::BlankReply(match reply(OWN, vec![thinking("hm", "")]) {
+            Entry::Reply(reply) => reply,
+            _ => unreachable!("a reply"),
+        })),
+        reply(FOREIGN, vec![thinking("of another", r#"{"type":"thinking","signature":"s"}"#)]),
+        said(Origin::Repair, "Third."),
+        bad.clone(),
+        results(
+            &bad,
+            vec![
+                refused(GateRefusal::UnknownTool { nearest: vec!["read_file".into()] }),
+                refused(GateRefusal::MalformedArgs { at: 0, problem: "expected an object".into() }),
+                Outcome::NotStarted { why: NotStarted::Interrupted },
+            ],
+        ),
+        user("Fourth."),
+    ]
+}
+
+/// Private parts as the decoder of each dialect leaves them.
+fn private_parts(dialect: Dialect, by: &str) -> Vec<Entry> {
+    let blocks = match dialect {
+        Dialect::Anthropic => vec![
+            thinking(
+                "so\n\n",
+                r#"{"type":"thinking","thinking":"so\n\n","signature":"c2ln","new":1}"#,
+            ),
+            thinking("", r#"{"type":"redacted_thinking","data":"cmVk"}"#),
+            text("Hm."),
+            thinking("", r#"{"type":"thinking","thinking":"","signature":"ZW1wdHk="}"#),
+            opaque(
+                r#"{"type":"server_tool_use","id":"srv_1","name":"web_search","input":{"query":"x"}}"#,
+            ),
+            call(0, "toolu_1", "grep", "{}"),
+        ],
+        Dialect::OpenAiChat => vec![
+            thinking(
+                "so",
+                r#"{"reasoning":"so","reasoning_details":[{"type":"reasoning.text","text":"so","signature":"c2ln"}]}"#,
+            ),
+            text("Hm."),
+            opaque(r#"{"adorns_next":{"extra_content":{"google":{"thought_signature":"c2ln"}}}}"#),
+            call(0, "call_1", "grep", "{}"),
+        ],
+        Dialect::OpenAiResponses => vec![
+            thinking("not stored", r#"{"type":"reasoning","id":"rs_0","summary":[]}"#),
+            thinking(
+                "so",
+                r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"ZW5j"}"#,
+            ),
+            opaque(r#"{"adorns_next":{"phase":"commentary"}}"#),
+            text("Hm."),
+            opaque(r#"{"type":"web_search_call","id":"ws_1","status":"completed"}"#),
+            call(0, "call_1", "grep", "{}"),
+        ],
+        Dialect::Gemini => vec![
+            thinking("so", r#"{"text":"so","thought":true}"#),
+            text("Hm."),
+            opaque(r#"{"adorns_next":{"thoughtSignature":"c2ln"}}"#),
+            call(0, "lw_call-0", "grep", "{}"),
+        ],
+        Dialect::Ollama => vec![
+            thinking("so", r#"{"thinking":"so"}"#),
+            text("Hm."),
+            call(0, "lw_call-0", "grep", "{}"),
+        ],
+    };
+    let reply = reply(by, blocks);
+    vec![user("Go."), reply.clone(), results(&reply, vec![succeeded("found")])]
+}
+
+/// The same value with sorted keys, whatever order the JSON crate was built to keep.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Object(object) => {
+            let members: BTreeMap<_, _> =
+                object.iter().map(|(k, v)| (k.clone(), sorted(v))).collect();
+            Value::Object(members.into_iter().collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+fn check(name: &str, dialect: Dialect, body: &Value) {
+    let shown = serde_json::to_string_pretty(&sorted(body)).expect("JSON");
+    insta::assert_snapshot!(format!("{name}--{dialect}"), shown);
+}
+
+#[test]
+fn rounds_with_tools() {
+    for dialect in Dialect::ALL {
+        check("two_rounds", *dialect, &body(*dialect, &two_rounds()));
+    }
+}
+
+#[test]
+fn odd_ends_become_a_lawful_request() {
+    for dialect in Dialect::ALL {
+        check("odd_ends", *dialect, &body(*dialect, &odd_ends()));
+    }
+}
+
+#[test]
+fn b012_private_parts_go_back_to_their_maker() {
+    for dialect in Dialect::ALL {
+        check("private_own", *dialect, &body(*dialect, &private_parts(*dialect, OWN)));
+    }
+}
+
+#[test]
+fn b028_private_parts_go_to_nobody_else() {
+    for dialect in Dialect::ALL {
+        check("private_foreign", *dialect, &body(*dialect, &private_parts(*dialect, FOREIGN)));
+    }
+}
+
+#[test]
+fn b012_the_bytes_of_a_seal_are_the_bytes_that_came() {
+    let seal = "{\"signature\":\"c2ln\",  \"thinking\":\"a\\u00e9\\n\\n\", \"type\":\"thinking\"}";
+    let reply = reply(OWN, vec![thinking("aé\n\n", seal), call(0, "t", "grep", "{}")]);
+    let entries = [user("Go."), reply.clone(), results(&reply, vec![succeeded("x")])];
+    let transcript = entries.into_iter().collect();
+    let request = crate::talk::request(&transcript, ToolChoice::Auto);
+    let mut encoder = wire::Encoder::new(Dialect::Anthropic, EncodeOptions::default());
+    let encoded = encoder.encode(&crate::talk::config(), &request);
+    let text = String::from_utf8(encoded.body).expect("UTF-8");
+    assert!(text.contains(seal), "{text}");
+}
+
+#[test]
+fn a_tool_is_forced_or_barred_in_the_words_of_each_wire() {
+    let forced = ToolChoice::Force { tool: "grep".to_owned() };
+    let choices = [
+        (Dialect::Anthropic, json!({"type":"tool","name":"grep"}), json!({"type":"none"})),
+        (Dialect::OpenAiChat, json!({"type":"function","function":{"name":"grep"}}), json!("none")),
+        (Dialect::OpenAiResponses, json!({"type":"function","name":"grep"}), json!("none")),
+    ];
+    for (dialect, force, none) in choices {
+        let of = |choice: &ToolChoice| {
+            body_with(dialect, EncodeOptions::default(), &[user("Go.")], choice.clone())
+        };
+        assert_eq!(of(&forced)["tool_choice"], force);
+        assert_eq!(of(&ToolChoice::None)["tool_choice"], none);
+        assert_eq!(of(&ToolChoice::None)["tools"], of(&forced)["tools"], "{dialect}");
+        assert_eq!(of(&ToolChoice::Auto).get("tool_choice"), None, "{dialect}");
+    }
+    let of = |dialect, choice| body_with(dialect, EncodeOptions::default(), &[user("Go.")], choice);
+    let gemini = of(Dialect::Gemini, forced);
+    let config = json!({"mode":"ANY","allowedFunctionNames":["grep"]});
+    assert_eq!(gemini["toolConfig"]["functionCallingConfig"], config);
+    let gemini = of(Dialect::Gemini, ToolChoice::None);
+    assert_eq!(gemini["toolConfig"]["functionCallingConfig"], json!({"mode":"NONE"}));
+    assert_eq!(of(Dialect::Ollama, ToolChoice::None).get("tools"), None);
+}
+
+#[test]
+fn parameters_of_the_endpoint_stand_where_each_wire_wants_them() {
+    let extra = json!({
+        "top_p": 0.5,
+        "stream": false,
+        "messages": [],
+        "options": {"seed": 7, "num_ctx": 4096},
+        "generationConfig": {"thinkingConfig": {"includeThoughts": true}},
+    });
+    let options = EncodeOptions {
+        max_tokens: Some(1_000),
+        temperature: Some(0.25),
+        server_tools: vec![json!({"type": "web_search", "name": "web_search"})],
+        extra: extra.as_object().expect("an object").clone(),
+        ..EncodeOptions::default()
+    };
+    assert_eq!(options.reserved_extras(Dialect::OpenAiChat), ["messages", "stream"]);
+    for dialect in Dialect::ALL {
+        let body = body_with(*dialect, options.clone(), &[user("Go.")], ToolChoice::Auto);
+        check("parameters", *dialect, &body);
+    }
+}
+
+#[test]
+fn a_round_after_another_model_s_calls_goes_without_a_thinking_budget() {
+    let extra = json!({"thinking": {"type": "enabled", "budget_tokens": 2_000}});
+    let extra = extra.as_object().expect("an object").clone();
+    let options = EncodeOptions { extra, ..EncodeOptions::default() };
+    let of = |entries: &[Entry]| {
+        body_with(Dialect::Anthropic, options.clone(), entries, ToolChoice::Auto)
+    };
+    assert!(of(&[user("Go.")]).get("thinking").is_some());
+    assert!(of(&private_parts(Dialect::Anthropic, OWN)).get("thinking").is_some());
+    assert_eq!(of(&private_parts(Dialect::Anthropic, FOREIGN)).get("thinking"), None);
+    let mut later = private_parts(Dialect::Anthropic, FOREIGN);
+    later.push(reply(OWN, vec![text("Done.")]));
+    later.push(user("Next."));
+    assert!(of(&later).get("thinking").is_some());
+}
+
+#[test]
+fn foreign_calls_carry_the_documented_stand_in_where_signatures_are_demanded() {
+    let entries = private_parts(Dialect::Gemini, FOREIGN);
+    let transcript = entries.into_iter().collect();
+    let mut config = crate::talk::config();
+    for (model, demanded) in [
+        ("gemini-3-pro", true),
+        ("models/gemini-3.6-flash", true),
+        ("gemini-2.5-flash", false),
+        ("other", false),
+    ] {
+        config.candidates[0].model = model.to_owned();
+        let request = crate::talk::request(&transcript, ToolChoice::Auto);
+        let mut encoder = wire::Encoder::new(Dialect::Gemini, EncodeOptions::default());
+        let encoded = encoder.encode(&config, &request);
+        let text = String::from_utf8(encoded.body).expect("UTF-8");
+        assert_eq!(text.contains("skip_thought_signature_validator"), demanded, "{model}");
+        assert!(encoded.path.ends_with(":streamGenerateContent?alt=sse"), "{}", encoded.path);
+    }
+}
+
+#[test]
+fn b040_an_endpoint_is_asked_without_what_it_does_not_know() {
+    let cases = [
+        ("B040a-1", Degradation::MaxTokensName),
+        ("B040b-1", Degradation::StreamOptions),
+        ("B040c-1", Degradation::ToolChoice),
+    ];
+    let options = EncodeOptions { max_tokens: Some(9), ..EncodeOptions::default() };
+    let mut encoder = wire::Encoder::new(Dialect::OpenAiChat, options);
+    let transcript = [user("Go.")].into_iter().collect();
+    for (name, degradation) in cases {
+        let answer = crate::support::case(name);
+        let failure =
+            wire::classify(Dialect::OpenAiChat, answer.status, &answer.headers, &answer.body, None);
+        assert_eq!(encoder.degrade(&failure), Some(degradation), "{name}");
+        assert_eq!(encoder.degrade(&failure), None, "{name}: each is mended once");
+    }
+    let force = ToolChoice::Force { tool: "grep".to_owned() };
+    for (choice, tools) in [(force, true), (ToolChoice::None, false)] {
+        let request = crate::talk::request(&transcript, choice);
+        let body = encoder.encode(&crate::talk::config(), &request).body;
+        let body: Value = serde_json::from_slice(&body).expect("JSON");
+        assert_eq!(body["max_completion_tokens"], 9);
+        for gone in ["max_tokens", "stream_options", "tool_choice"] {
+            assert_eq!(body.get(gone), None, "{gone}");
+        }
+        assert_eq!(body.get("tools").is_some(), tools);
+    }
+    let other = crate::support::case("B025-7");
+    let failure =
+        wire::classify(Dialect::Anthropic, other.status, &other.headers, &other.body, None);
+    let mut encoder = wire::Encoder::new(Dialect::Anthropic, EncodeOptions::default());
+    assert_eq!(encoder.degrade(&failure), None, "a wrong value is not an unknown parameter");
+}
+
+#[test]
+fn an_id_that_only_one_vendor_accepts_is_fitted_for_it() {
+    let refusal = r#"{"object":"error","message":"Tool call id was id_1 but must be a-z, A-Z, 0-9, with a length of 9.","type":"invalid_request_error","code":"3280"}"#;
+    let failure = wire::classify(Dialect::OpenAiChat, 400, &[], refusal.as_bytes(), None);
+    let mut options = EncodeOptions::default();
+    assert_eq!(options.degrade(Dialect::OpenAiChat, &failure), Some(Degradation::ShortCallIds));
+    let body = body_with(Dialect::OpenAiChat, options, &two_rounds(), ToolChoice::Auto);
+    let call = body["messages"][2]["tool_calls"][0]["id"].as_str().expect("an id");
+    assert_eq!(call.len(), 9);
+    assert_eq!(body["messages"][3]["tool_call_id"], call);
+}
