@@ -1,7 +1,96 @@
 //! The closed-form worst case of a configuration: the proof that every run ends (T6, I12).
 
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::because::Owner;
 use crate::config::RunConfig;
-use crate::policy::Compactor;
+use crate::policy::{Compactor, EarlyStart};
+
+/// The worst case of a configuration, computed without running anything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// Requests to models.
+    pub model_calls: u64,
+    /// Responses that come to their end.
+    pub responses: u64,
+    /// Calls of tools that are started.
+    pub tool_executions: u64,
+    /// Hooks that are asked.
+    pub hook_runs: u64,
+    /// Compactions that are ordered.
+    pub compactions: u64,
+    /// Milliseconds of backoff, when no server asks for a wait.
+    pub backoff_ms: u64,
+    /// Milliseconds of waiting, when every server asks for the longest wait that is granted.
+    pub longest_wait_ms: u64,
+    /// The path that reaches it: who orders how many responses, in the order of the table.
+    pub path: Vec<Leg>,
+}
+
+/// A leg of the worst path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leg {
+    /// Who orders these requests.
+    pub owner: Owner,
+    /// How many responses they bring, or requests where none of them brings one.
+    pub times: u64,
+}
+
+/// The budgets of a configuration as the formula uses them.
+struct Budgets {
+    rounds: u64,
+    repairs: u64,
+    output: u64,
+    reminders: u64,
+    blocks: u64,
+    messages: u64,
+    switches: u64,
+    http: u64,
+    reissues: u64,
+    overflow: u64,
+}
+
+impl Budgets {
+    fn of(config: &RunConfig) -> Budgets {
+        let limits = &config.limits;
+        // The round limit is checked before the call, so the last round is followed by none.
+        let rounds = u64::from(limits.tool_rounds.max(1));
+        let messages = u64::from(limits.user_messages.max(1));
+        let chain = (config.candidates.len() as u64).saturating_sub(1);
+        let blocks = if config.stop_hooks.is_empty() { 0 } else { limits.stop_hook_blocks };
+        Budgets {
+            rounds,
+            repairs: u64::from(limits.malformed_repairs).saturating_mul(rounds),
+            output: u64::from(limits.blank_nudges)
+                .saturating_add(u64::from(limits.continuations))
+                .saturating_add(u64::from(limits.pauses)),
+            reminders: u64::from(limits.guard_retries).saturating_mul(config.rules.len() as u64),
+            blocks: u64::from(blocks).saturating_mul(messages),
+            messages,
+            switches: u64::from(limits.fallback_hops).min(chain),
+            http: u64::from(limits.http_retries),
+            reissues: u64::from(limits.stream_reissues)
+                .saturating_add(u64::from(limits.stall_reissues)),
+            overflow: u64::from(config.policy.compact != Compactor::Off),
+        }
+    }
+
+    fn responses(&self) -> u64 {
+        let parts = [self.rounds, self.repairs, self.output, self.reminders, self.blocks];
+        parts.iter().fold(self.messages - 1, |sum, part| sum.saturating_add(*part))
+    }
+
+    /// Requests that one response may cost on one candidate.
+    fn attempts(&self) -> u64 {
+        1u64.saturating_add(self.overflow).saturating_add(self.http).saturating_add(self.reissues)
+    }
+
+    fn legs(&self) -> u64 {
+        self.responses().saturating_add(self.switches)
+    }
+}
 
 /// The largest number of requests to models that a run with this configuration can make, or `None`
 /// when it is not a number of 32 bits any more.
@@ -9,43 +98,101 @@ use crate::policy::Compactor;
 /// Every response is followed by another for one cause only, and each cause has a budget: usable
 /// tool rounds `T`, unusable ones in a row between them `Q`, nudges `N`, continuations `C`, pauses
 /// `P`, guard reminders `G` per rule, hook blocks `H` per user message and the user messages `M`
-/// themselves. That bounds the responses by
+/// themselves. The round limit is checked before the call, so `T` rounds cost `T` responses and not
+/// one more. That bounds the responses by
 ///
-/// `R = 1 + T + Q (T + 1) + N + C + P + G |rules| + H M + (M - 1)`.
+/// `R = T + Q T + N + C + P + G |rules| + H M + (M - 1)`, with `T` at least 1.
 ///
 /// One response costs at most `1 + K` requests, where `K` is the sum of the retry and reissue
-/// budgets and one for an overflow when compaction is on, and each of the `S` switches of the fallback chain grants a fresh `1 + K`:
+/// budgets and one for an overflow when compaction is on, and each of the `S` switches of the
+/// fallback chain grants a fresh `1 + K`:
 ///
 /// `calls = (R + S) (1 + K)`.
 #[must_use]
 pub fn model_calls(config: &RunConfig) -> Option<u32> {
-    let limits = &config.limits;
-    let rounds = u64::from(limits.tool_rounds);
-    let messages = u64::from(limits.user_messages);
-    let rules = config.rules.len() as u64;
-    let responses = [
-        Some(1),
-        Some(rounds),
-        u64::from(limits.malformed_repairs).checked_mul(rounds + 1),
-        Some(u64::from(limits.blank_nudges)),
-        Some(u64::from(limits.continuations)),
-        Some(u64::from(limits.pauses)),
-        u64::from(limits.guard_retries).checked_mul(rules),
-        u64::from(stop_hook_blocks(config)).checked_mul(messages),
-        Some(messages.saturating_sub(1)),
-    ];
-    let responses = responses.into_iter().try_fold(0u64, |sum, n| sum.checked_add(n?))?;
-    let overflow = u64::from(config.policy.compact != Compactor::Off);
-    let repeats = overflow
-        + u64::from(limits.http_retries)
-        + u64::from(limits.stream_reissues)
-        + u64::from(limits.stall_reissues);
-    let chain = (config.candidates.len() as u64).saturating_sub(1);
-    let switches = u64::from(limits.fallback_hops).min(chain);
-    let calls = responses.checked_add(switches)?.checked_mul(1 + repeats)?;
-    u32::try_from(calls).ok()
+    let budgets = Budgets::of(config);
+    u32::try_from(budgets.legs().checked_mul(budgets.attempts())?).ok()
 }
 
-fn stop_hook_blocks(config: &RunConfig) -> u32 {
-    if config.stop_hooks.is_empty() { 0 } else { config.limits.stop_hook_blocks }
+/// The whole worst case.
+#[must_use]
+pub fn certificate(config: &RunConfig) -> Certificate {
+    let (budgets, limits) = (Budgets::of(config), &config.limits);
+    let ceiling = match limits.model_calls {
+        0 => u64::MAX,
+        set => u64::from(set),
+    };
+    let (legs, attempts) = (budgets.legs(), budgets.attempts());
+    let model_calls = legs.saturating_mul(attempts).min(ceiling);
+    let repeats = budgets.http.saturating_add(budgets.reissues);
+    let waits = legs.saturating_mul(repeats).min(ceiling.saturating_sub(1));
+    let answers = budgets.blocks.saturating_add(budgets.messages);
+    Certificate {
+        model_calls,
+        responses: budgets.responses().min(ceiling),
+        tool_executions: tool_executions(config, &budgets, model_calls),
+        hook_runs: answers.min(model_calls).saturating_mul(config.stop_hooks.len() as u64),
+        compactions: compactions(config),
+        backoff_ms: legs.saturating_mul(backoff_of_one(config)),
+        longest_wait_ms: waits.saturating_mul(limits.retry_after_cap_ms.max(limits.backoff_cap_ms)),
+        path: path(&budgets),
+    }
+}
+
+/// Calls that a response may hold, for each round that may use them; and reads that were started
+/// early and discarded with their response, for each request that may be repeated.
+fn tool_executions(config: &RunConfig, budgets: &Budgets, model_calls: u64) -> u64 {
+    let limits = &config.limits;
+    if config.tools.is_empty() || limits.tool_rounds == 0 {
+        return 0;
+    }
+    let early = config.policy.early_start != EarlyStart::Off;
+    let discards = early && config.tools.iter().any(|tool| tool.read_only);
+    let rounds = if discards { model_calls } else { budgets.rounds.min(model_calls) };
+    rounds.saturating_mul(u64::from(limits.calls_per_response))
+}
+
+fn compactions(config: &RunConfig) -> u64 {
+    match config.policy.compact {
+        Compactor::Off => 0,
+        Compactor::Summary | Compactor::Model => {
+            let done = u64::from(config.limits.compactions);
+            // Failures count until they trip the breaker, and a success resets them.
+            let failures = u64::from(config.limits.compact_failures);
+            done.saturating_mul(failures.max(1)).saturating_add(failures)
+        }
+    }
+}
+
+/// Milliseconds of backoff before one response, all owners together.
+fn backoff_of_one(config: &RunConfig) -> u64 {
+    let limits = &config.limits;
+    let wait = |n: u32| {
+        let doubled = limits.backoff_base_ms.saturating_mul(1 << n.min(20));
+        doubled.min(limits.backoff_cap_ms)
+    };
+    let owner = |budget: u32| (0..budget).fold(0u64, |sum, n| sum.saturating_add(wait(n)));
+    owner(limits.http_retries)
+        .saturating_add(owner(limits.stream_reissues))
+        .saturating_add(owner(limits.stall_reissues))
+}
+
+fn path(budgets: &Budgets) -> Vec<Leg> {
+    let legs = budgets.legs();
+    let all = [
+        (Owner::Step, 1),
+        (Owner::ToolFeedback, budgets.rounds - 1),
+        (Owner::OutputRepair, budgets.repairs.saturating_add(budgets.output)),
+        (Owner::LoopGuard, budgets.reminders),
+        (Owner::HookReentry, budgets.blocks),
+        (Owner::UserInput, budgets.messages - 1),
+        (Owner::ModelFallback, budgets.switches),
+        (Owner::HttpRetry, legs.saturating_mul(budgets.http)),
+        (Owner::StreamReissue, legs.saturating_mul(budgets.reissues)),
+        (Owner::ContextCompact, legs.saturating_mul(budgets.overflow)),
+    ];
+    all.into_iter()
+        .filter(|(_, times)| *times > 0)
+        .map(|(owner, times)| Leg { owner, times })
+        .collect()
 }

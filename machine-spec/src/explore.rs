@@ -23,11 +23,13 @@ use crate::terminal::TerminalKind;
 mod alphabet;
 mod benign;
 mod fold;
+mod longest;
 pub mod profiles;
 
 pub use alphabet::alphabet;
 pub use benign::benign_answer;
 pub use fold::folded;
+pub use longest::most_model_calls;
 pub use profiles::{CallTemplate, Profile};
 
 /// What an exploration saw.
