@@ -11,6 +11,10 @@ use crate::input::InterruptedBy;
 use crate::model::{Failure, StreamPhase, closed_enum};
 use crate::rooms::RoomKind;
 
+mod published;
+
+pub use published::ResultSubtype;
+
 /// How a run ended. In every one of them the history is fully paired: each call has its result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
