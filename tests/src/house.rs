@@ -12,7 +12,7 @@ pub fn root() -> PathBuf {
 
 /// A file of `fixtures/wire`.
 #[must_use]
-pub fn wire_file(name: &str) -> PathBuf {
+pub fn wire_file(name: impl AsRef<Path>) -> PathBuf {
     root().join("fixtures/wire").join(name)
 }
 

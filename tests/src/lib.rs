@@ -1,5 +1,5 @@
 //! What the end-to-end tests and the recorder of fixtures share: a scripted provider on the loopback
-//! interface, a checker of request bodies, and the way to our files.
+//! interface, scenes that say who answers what, a checker of request bodies, and the way to our files.
 //!
 //! Nothing here knows the machine. The double speaks bytes and the checker reads JSON, so neither
 //! can share a mistake with what they judge.
@@ -7,3 +7,5 @@
 pub mod double;
 pub mod house;
 pub mod hygiene;
+pub mod render;
+pub mod scene;

@@ -4,4 +4,5 @@
 //! has not seen.
 
 pub mod draw;
+pub mod fixtures;
 pub mod tidy;

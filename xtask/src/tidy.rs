@@ -10,7 +10,7 @@ use std::process::Command;
 mod arms;
 mod dependencies;
 mod drawings;
-mod fixtures;
+pub(crate) mod fixtures;
 mod lengths;
 mod manifests;
 mod paths;

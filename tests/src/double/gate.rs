@@ -33,10 +33,7 @@ impl Gate {
     /// # Errors
     /// When the pipe cannot be made.
     pub fn opened_by_pipe(pipe: &Path) -> io::Result<Gate> {
-        let made = Command::new("mkfifo").arg(pipe).status()?;
-        if !made.success() {
-            return Err(io::Error::other(format!("mkfifo {} failed: {made}", pipe.display())));
-        }
+        make_pipe(pipe)?;
         let gate = Gate::new();
         let (opened, pipe) = (gate.clone(), pipe.to_path_buf());
         // Opening a pipe waits for its writer, so it needs a thread of its own. One that is never
@@ -54,9 +51,27 @@ impl Gate {
         self.open.send_replace(true);
     }
 
+    /// Waits on this thread until it is open.
+    pub fn wait(&self) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.expect("a runtime for a wait").block_on(self.passed());
+    }
+
     /// Waits until it is open.
-    pub(super) async fn passed(&self) {
+    pub async fn passed(&self) {
         // The sender lives in `self`, so the channel cannot close while somebody waits here.
         let _ = self.open.subscribe().wait_for(|open| *open).await;
     }
+}
+
+/// Makes a named pipe.
+///
+/// # Errors
+/// When the pipe cannot be made.
+pub fn make_pipe(pipe: &Path) -> io::Result<()> {
+    let made = Command::new("mkfifo").arg(pipe).status()?;
+    if made.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("mkfifo {} ended with {made}", pipe.display())))
 }

@@ -102,7 +102,8 @@ impl Plan {
     }
 
     /// The chunks of a body of this length, in order and without a gap.
-    pub(super) fn cut(&self, length: usize) -> Vec<Range<usize>> {
+    #[must_use]
+    pub fn cut(&self, length: usize) -> Vec<Range<usize>> {
         let mut starts: Vec<usize> = match &self.chunks {
             Chunks::Whole => Vec::new(),
             Chunks::EveryByte => (0..length).collect(),

@@ -31,14 +31,24 @@ pub(super) fn check(root: &Path, report: &mut Report) {
             }
         }
     }
+    check_index(root, report);
     for kind in TerminalKind::ALL.iter().filter(|kind| !covered.contains(kind)) {
         report.note(runs, 0, format!("no fixture ends as {kind}"));
     }
 }
 
+fn check_index(root: &Path, report: &mut Report) {
+    let path = Path::new("fixtures/README.md");
+    let stored = std::fs::read_to_string(root.join(path)).unwrap_or_default();
+    match crate::fixtures::index(root) {
+        Ok(fresh) if fresh == stored => {}
+        Ok(_) => report.note(path, 0, "stale; run `cargo xtask record-fixtures`".into()),
+        Err(problem) => report.note(path, 0, problem),
+    }
+}
+
 /// The ending that a fixture is named after.
-#[must_use]
-fn ending_of(name: &str) -> Option<TerminalKind> {
+pub(crate) fn ending_of(name: &str) -> Option<TerminalKind> {
     let (ending, rest) = name.split_once("--")?;
     let plain = |text: &str| {
         !text.is_empty()
@@ -86,11 +96,14 @@ mod tests {
                 std::fs::write(run.join(file), "x").expect("a file");
             }
         }
+        assert_eq!(told(root.path()), 1, "no index yet");
+        let index = crate::fixtures::index(root.path()).expect("an index");
+        std::fs::write(root.path().join("fixtures/README.md"), index).expect("a file");
         assert_eq!(told(root.path()), 0);
         let runs = root.path().join("fixtures/runs");
         std::fs::write(runs.join("answered--x/story.md"), "").expect("a file");
-        assert_eq!(told(root.path()), 1, "an empty story");
+        assert_eq!(told(root.path()), 2, "an empty story, and so a stale index");
         std::fs::rename(runs.join("max-turns--x"), runs.join("tired--x")).expect("a new name");
-        assert_eq!(told(root.path()), 3, "and a wrong name, and an ending without a run");
+        assert_eq!(told(root.path()), 4, "and a wrong name, and an ending without a run");
     }
 }

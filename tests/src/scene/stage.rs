@@ -1,0 +1,217 @@
+//! A scene that is set: doubles listen, files lie in a folder of their own, pipes wait.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{InterruptTable, Scene};
+use crate::double::{Double, Gate, make_pipe};
+
+/// How long a program may take before it is ended by force.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The environment variable that holds the key of every scene.
+pub const KEY_NAME: &str = "LOOPWRIGHT_TEST_KEY";
+
+/// The key itself. It must be in no recording, no output and no tool.
+pub const KEY: &str = "key-that-nobody-may-see";
+
+/// A scene that is set. Everything of it is gone when it is dropped.
+pub struct Stage {
+    scene: Scene,
+    folder: TempDir,
+    doubles: BTreeMap<String, Double>,
+    gates: BTreeMap<String, Gate>,
+}
+
+/// What a program did on a stage.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it wrote to stdout.
+    pub stdout: String,
+    /// What it wrote to stderr.
+    pub stderr: String,
+}
+
+impl Ran {
+    /// The JSON events of stdout, one a line. Panics when a line is none.
+    #[must_use]
+    pub fn events(&self) -> Vec<Value> {
+        let read = |line: &str| {
+            serde_json::from_str(line)
+                .unwrap_or_else(|problem| panic!("not an event: {line}: {problem}\n{self:#?}"))
+        };
+        self.stdout.lines().map(read).collect()
+    }
+}
+
+impl Stage {
+    /// Sets a scene.
+    #[must_use]
+    pub fn set(scene: Scene) -> Stage {
+        let folder = tempfile::tempdir().expect("a folder for the stage");
+        for file in &scene.files {
+            let path = folder.path().join(&file.name);
+            fs::write(&path, &file.text).expect("a file of the stage");
+            if file.text.starts_with("#!") {
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+                    .expect("a program of the stage");
+            }
+        }
+        for pipe in &scene.pipes {
+            make_pipe(&folder.path().join(pipe)).expect("a pipe");
+        }
+        let gates: BTreeMap<String, Gate> = waited_at(&scene)
+            .into_iter()
+            .map(|pipe| {
+                let gate = Gate::opened_by_pipe(&folder.path().join(&pipe)).expect("a pipe");
+                (pipe, gate)
+            })
+            .collect();
+        let gate = |pipe: &str| gates[pipe].clone();
+        let doubles: BTreeMap<String, Double> = scene
+            .doubles
+            .iter()
+            .map(|table| (table.name.clone(), Double::serve(table.script(&gate))))
+            .collect();
+        let stage = Stage { scene, folder, doubles, gates };
+        fs::write(stage.path("config.toml"), stage.config()).expect("the configuration");
+        stage
+    }
+
+    /// A file of the stage.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The lines of a file of the stage; none when nobody has written it.
+    #[must_use]
+    pub fn lines(&self, name: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.path(name)).unwrap_or_default();
+        text.lines().map(String::from).collect()
+    }
+
+    /// The provider of this name.
+    #[must_use]
+    pub fn double(&self, name: &str) -> &Double {
+        self.doubles.get(name).unwrap_or_else(|| panic!("the scene has no double {name}"))
+    }
+
+    /// The gate that a pipe opens.
+    #[must_use]
+    pub fn gate(&self, pipe: &str) -> Gate {
+        self.gates.get(pipe).unwrap_or_else(|| panic!("the scene has no pipe {pipe}")).clone()
+    }
+
+    /// What the user says.
+    #[must_use]
+    pub fn prompt(&self) -> &str {
+        &self.scene.prompt
+    }
+
+    /// The configuration with the addresses of this stage.
+    #[must_use]
+    pub fn config(&self) -> String {
+        let mut text = self.scene.config.clone();
+        for (name, double) in &self.doubles {
+            text = text.replace(&format!("{{{name}}}"), &double.base_url());
+        }
+        text
+    }
+
+    /// Runs a program in the folder of the stage. It is interrupted when the scene says so, and
+    /// ended by force when it takes too long.
+    #[must_use]
+    pub fn run(&self, program: &Path, arguments: &[&str]) -> Ran {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.folder.path());
+        // What the machine of a developer says about proxies and keys is no part of a scene.
+        command.env_clear().envs(std::env::vars().filter(|(name, _)| name == "PATH"));
+        command.env(KEY_NAME, KEY);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|problem| panic!("{} cannot be started: {problem}", program.display()));
+        let id = child.id();
+        let mut awaited = None;
+        match &self.scene.interrupt {
+            Some(InterruptTable::Pipe(pipe)) => {
+                let gate = self.gate(pipe);
+                std::thread::spawn(move || {
+                    gate.wait();
+                    signal(id, "INT");
+                });
+            }
+            Some(InterruptTable::Event(word)) => awaited = Some(word.clone()),
+            None => {}
+        }
+        let stdout = child.stdout.take().expect("stdout is a pipe");
+        let told = std::thread::spawn(move || listen(stdout, id, awaited.as_deref()));
+        let output = finish(child);
+        let stdout = told.join().expect("stdout can be read");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ran { status: output.status, stdout, stderr }
+    }
+}
+
+/// Reads what a program says, and interrupts it when it tells of the awaited event.
+fn listen(stdout: ChildStdout, id: u32, awaited: Option<&str>) -> String {
+    let mut said = String::new();
+    let mut awaited = awaited.map(|word| format!("\"type\":\"{word}\""));
+    for line in BufReader::new(stdout).lines() {
+        let line = line.expect("the output is text");
+        if awaited.as_ref().is_some_and(|word| line.contains(word)) {
+            signal(id, "INT");
+            awaited = None;
+        }
+        said.push_str(&line);
+        said.push('\n');
+    }
+    said
+}
+
+/// The pipes that a scene itself waits at.
+fn waited_at(scene: &Scene) -> Vec<String> {
+    let answers = scene
+        .doubles
+        .iter()
+        .flat_map(|double| double.answers.iter().chain(&double.always).chain(&double.forced));
+    let gates = answers.flat_map(|answer| answer.gates.iter().map(|gate| gate.pipe.clone()));
+    let interrupt = scene.interrupt.iter().filter_map(|interrupt| match interrupt {
+        InterruptTable::Pipe(pipe) => Some(pipe.clone()),
+        InterruptTable::Event(_) => None,
+    });
+    let mut pipes: Vec<String> = gates.chain(interrupt).collect();
+    pipes.sort();
+    pipes.dedup();
+    pipes
+}
+
+/// Waits for a program, with patience.
+fn finish(child: Child) -> Output {
+    let id = child.id();
+    let (done, ended) = mpsc::channel();
+    std::thread::spawn(move || done.send(child.wait_with_output()));
+    let output = ended.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        signal(id, "KILL");
+        ended.recv().expect("a killed program ends")
+    });
+    output.expect("the output of a program")
+}
+
+fn signal(id: u32, name: &str) {
+    let sent = Command::new("kill").args([format!("-{name}"), id.to_string()]).status();
+    // A program that has just ended by itself cannot be told anything any more.
+    drop(sent);
+}

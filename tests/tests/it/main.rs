@@ -1,0 +1,3 @@
+//! The whole house, end to end.
+
+mod in_core;
