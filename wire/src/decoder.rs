@@ -9,15 +9,16 @@ use machine_spec::model::{ErrorClass, Failure, ModelEvent, Usage};
 
 use crate::assembly::{Assembly, Fault};
 use crate::dialect::Dialect;
+use crate::framing::Framing;
 use crate::limits::{BadUtf8, DecodeLimits};
-use crate::sse::{Frame, Framer};
+use crate::sse::Frame;
 use crate::stray::Stray;
-use crate::{anthropic, openai_chat};
+use crate::{anthropic, gemini, ollama, openai_chat, openai_responses};
 
 /// Reads one response of one dialect.
 #[derive(Clone, Debug)]
 pub struct Decoder {
-    framer: Framer,
+    framing: Framing,
     reader: Reader,
     assembly: Assembly,
     stray: Stray,
@@ -30,8 +31,9 @@ pub struct Decoder {
 enum Reader {
     Anthropic(anthropic::decode::Reader),
     OpenAiChat(openai_chat::decode::Reader),
-    /// Only the error bodies of the dialect are read in this version.
-    Unread(Dialect),
+    OpenAiResponses(openai_responses::decode::Reader),
+    Gemini(gemini::decode::Reader),
+    Ollama(ollama::decode::Reader),
 }
 
 impl Decoder {
@@ -39,7 +41,7 @@ impl Decoder {
     #[must_use]
     pub fn new(dialect: Dialect, limits: DecodeLimits) -> Decoder {
         Decoder {
-            framer: Framer::new(limits.event_bytes),
+            framing: Framing::new(dialect, limits.event_bytes),
             reader: Reader::new(dialect),
             assembly: Assembly::new(limits),
             stray: Stray::new(dialect),
@@ -87,7 +89,7 @@ impl Decoder {
         let limit = self.assembly.limits().total_bytes;
         let allowed = usize::try_from(limit.saturating_sub(self.taken)).unwrap_or(usize::MAX);
         let piece = &bytes[..bytes.len().min(allowed)];
-        while let Some(frame) = self.framer.next(piece, &mut at) {
+        while let Some(frame) = self.framing.next(piece, &mut at) {
             let place = self.taken + at as u64;
             heed(frame, place, &mut self.reader, &mut self.assembly, &mut self.stray);
             if self.assembly.is_over() {
@@ -102,7 +104,7 @@ impl Decoder {
     }
 
     fn flush(&mut self) {
-        while let Some(frame) = self.framer.finish() {
+        while let Some(frame) = self.framing.finish() {
             // An event that was never closed may be cut; only its JSON can tell.
             if let Frame::Event { data, .. } = &frame
                 && serde_json::from_slice::<serde::de::IgnoredAny>(data).is_err()
@@ -119,16 +121,21 @@ impl Decoder {
             self.assembly.fail(failure);
             return;
         }
-        self.assembly.conclude();
+        match self.reader.finish(&mut self.assembly) {
+            Ok(()) => self.assembly.conclude(),
+            Err(fault) => self.assembly.fail(garbled(self.taken, b"", &fault)),
+        }
     }
 }
 
 impl Reader {
     fn new(dialect: Dialect) -> Reader {
         match dialect {
-            Dialect::Anthropic => Reader::Anthropic(anthropic::decode::Reader::default()),
-            Dialect::OpenAiChat => Reader::OpenAiChat(openai_chat::decode::Reader::default()),
-            Dialect::OpenAiResponses | Dialect::Gemini | Dialect::Ollama => Reader::Unread(dialect),
+            Dialect::Anthropic => Reader::Anthropic(Default::default()),
+            Dialect::OpenAiChat => Reader::OpenAiChat(Default::default()),
+            Dialect::OpenAiResponses => Reader::OpenAiResponses(Default::default()),
+            Dialect::Gemini => Reader::Gemini(Default::default()),
+            Dialect::Ollama => Reader::Ollama(Default::default()),
         }
     }
 
@@ -136,9 +143,20 @@ impl Reader {
         match self {
             Reader::Anthropic(reader) => reader.event(name, data, assembly),
             Reader::OpenAiChat(reader) => reader.event(name, data, assembly),
-            Reader::Unread(dialect) => {
-                Err(Fault(format!("streams of the dialect {dialect} are not read yet")))
-            }
+            Reader::OpenAiResponses(reader) => reader.event(name, data, assembly),
+            Reader::Gemini(reader) => reader.event(data, assembly),
+            Reader::Ollama(reader) => reader.event(data, assembly),
+        }
+    }
+
+    /// The body is over; only one wire has something to say then.
+    fn finish(&mut self, assembly: &mut Assembly) -> Result<(), Fault> {
+        match self {
+            Reader::Gemini(reader) => reader.finish(assembly),
+            Reader::Anthropic(_)
+            | Reader::OpenAiChat(_)
+            | Reader::OpenAiResponses(_)
+            | Reader::Ollama(_) => Ok(()),
         }
     }
 }

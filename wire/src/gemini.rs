@@ -1,3 +1,5 @@
 //! The dialect Gemini `streamGenerateContent`, as SSE or as one JSON array.
 
+pub(crate) mod decode;
 pub(crate) mod encode;
+mod partial;

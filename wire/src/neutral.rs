@@ -4,7 +4,7 @@
 //! completed, and a stream that failed shows what came before.
 
 use machine_spec::model::{BlockEnd, BlockKind, Failure, ModelEvent, StopReason, Usage};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::decoder::Decoder;
@@ -24,7 +24,8 @@ pub struct Message {
     pub thinking: String,
     /// The calls of our tools, in order of appearance.
     pub tool_calls: Vec<ToolCall>,
-    /// The provider's own word for why it stopped.
+    /// The provider's own word for why it stopped; a number where the provider has numbers.
+    #[serde(serialize_with = "word_or_number")]
     pub stop_reason: Option<String>,
     /// The same in neutral words.
     pub stop: Option<StopReason>,
@@ -101,6 +102,15 @@ impl Message {
     }
 }
 
+/// Some bodies of Vertex number their words, and a number is shown as one.
+fn word_or_number<S: Serializer>(word: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    match word.as_deref().map(|word| (word, word.parse::<u64>())) {
+        Some((_, Ok(number))) => serializer.serialize_u64(number),
+        Some((word, Err(_))) => serializer.serialize_str(word),
+        None => serializer.serialize_none(),
+    }
+}
+
 #[derive(Default)]
 struct Draft {
     message: Message,
@@ -164,7 +174,9 @@ impl Draft {
                     ));
                 }
                 BlockKind::Opaque => {
-                    message.opaque.extend(serde_json::from_str::<Value>(&block.text).ok());
+                    let value = serde_json::from_str::<Value>(&block.text).unwrap_or_default();
+                    message.tool_calls.extend(ToolCall::custom(&value));
+                    message.opaque.push(value);
                 }
             }
         }
@@ -179,6 +191,18 @@ impl Draft {
 }
 
 impl ToolCall {
+    /// A call with free text instead of arguments. We declare no such tool, so none of ours is
+    /// meant; a reader of the stream wants to see it all the same.
+    fn custom(item: &Value) -> Option<ToolCall> {
+        if item["type"] != "custom_tool_call" {
+            return None;
+        }
+        let args = Some(serde_json::json!({"input": item["input"]}));
+        let text = |member: &str| item[member].as_str().map(str::to_owned);
+        let name = text("name").unwrap_or_default();
+        Some(ToolCall { id: text("call_id"), name, args, args_raw: None, complete: true })
+    }
+
     fn of(wire_id: String, name: String, text: String, complete: bool) -> ToolCall {
         let id = Some(wire_id).filter(|id| !id.is_empty());
         if text.trim().is_empty() {

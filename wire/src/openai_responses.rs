@@ -1,3 +1,5 @@
 //! The dialect OpenAI Responses.
 
+pub(crate) mod decode;
 pub(crate) mod encode;
+mod item;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::counts;
 use crate::lenient::{Count, Index, Piece, absent_otherwise};
 
 #[derive(Deserialize)]
@@ -162,33 +163,15 @@ impl Counts {
         }
     }
 
-    /// The numbers as the machine compares them: the cache apart from the input, reasoning
-    /// within the output.
+    /// The numbers as the machine compares them.
     pub(super) fn comparable(&self) -> Usage {
         let own = self.own();
         let elsewhere = self.cached_tokens.0.or(self.cache_read_input_tokens.0);
         let cache_read = own.cache_read.or(elsewhere);
         let cache_write = own.cache_write.or(self.cache_creation_input_tokens.0);
         let reasoning = own.reasoning.or(self.reasoning_tokens.0);
-        let cached = cache_read.unwrap_or(0).saturating_add(cache_write.unwrap_or(0));
-        // More from the cache than there was input: this vendor counts the cache apart already
-        // (azure-ai/ruby_llm-chat-streaming-responses-azure-grok-4-1-fast-non-reasoni).
-        let input = own.input.map(|input| input.checked_sub(cached).unwrap_or(input));
-        let output = own.output.map(|output| {
-            let thought = reasoning.unwrap_or(0);
-            let apart = thought > output || self.total_counts_reasoning_apart(thought);
-            if apart { output.saturating_add(thought) } else { output }
-        });
-        Usage { input, output, cache_read, cache_write, reasoning }
-    }
-
-    /// xAI counts reasoning outside of the completion (xai/fantasy-xai-grok-code-fast-simple-streaming).
-    fn total_counts_reasoning_apart(&self, reasoning: u64) -> bool {
-        let sum = |a: Option<u64>, b: Option<u64>| a?.checked_add(b?);
-        let both = sum(self.prompt_tokens.0, self.completion_tokens.0);
-        reasoning > 0
-            && self.total_tokens.0.is_some()
-            && sum(both, Some(reasoning)) == self.total_tokens.0
+        let all = Usage { cache_read, cache_write, reasoning, ..own };
+        counts::comparable(all, self.total_tokens.0)
     }
 }
 

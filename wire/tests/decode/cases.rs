@@ -2,6 +2,7 @@
 //!
 //! What each says lies beside it as a snapshot, one event a line, and is reviewed as text.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use machine_spec::model::{BlockKind, ModelEvent};
@@ -15,6 +16,7 @@ use crate::told::told;
 const CASES: &[(Dialect, &str, &str)] = &[
     (Dialect::OpenAiChat, "B007a-1", "fragments of two calls come interleaved"),
     (Dialect::OpenAiChat, "B007b-1", "one index serves two calls"),
+    (Dialect::OpenAiResponses, "B007c-1", "items interleaved, routed by index"),
     (Dialect::OpenAiChat, "B008a-1", "empty strings mean absent"),
     (Dialect::Anthropic, "B008b-1", "a call without arguments"),
     (Dialect::OpenAiChat, "B008c-1", "a call with an empty argument string"),
@@ -29,6 +31,7 @@ const CASES: &[(Dialect, &str, &str)] = &[
     (Dialect::Anthropic, "B018b-1", "a refusal after thinking"),
     (Dialect::Anthropic, "B018c-1", "the window is full"),
     (Dialect::Anthropic, "B018d-1", "a stop reason nobody has seen"),
+    (Dialect::OpenAiResponses, "B018e-1", "a filter struck"),
     (Dialect::OpenAiChat, "B019a-1", "a call that looks complete, and the stream ends"),
     (Dialect::OpenAiChat, "B019a-2", "the same call with a finish reason"),
     (Dialect::OpenAiChat, "B019b-1", "the stream ends after the name of a tool"),
@@ -37,51 +40,99 @@ const CASES: &[(Dialect, &str, &str)] = &[
     (Dialect::Anthropic, "B020a-1", "the first event is an error"),
     (Dialect::Anthropic, "B020b-1", "an error after some text"),
     (Dialect::Anthropic, "B020c-1", "an error that is our fault"),
+    (Dialect::OpenAiResponses, "B021a-1", "the response failed"),
+    (Dialect::OpenAiResponses, "B021c-1", "an error event"),
     (Dialect::Anthropic, "B022a-1", "characters of two, three and four bytes"),
     (Dialect::OpenAiChat, "B022b-1", "CRLF, comments, fields of no interest, no blank after data:"),
     (Dialect::OpenAiChat, "B022c-1", "a comment between two data lines of one event"),
     (Dialect::OpenAiChat, "B023a-1", "usage in a chunk of its own, after the finish reason"),
     (Dialect::Anthropic, "B023b-1", "totals, not increments; null says nothing"),
+    (Dialect::Gemini, "B023c-1", "usage in each chunk, growing"),
+    (Dialect::OpenAiResponses, "B025-8", "the prompt is too long, said inside a stream"),
+];
+
+/// Spellings of vendors, each proved by recorded streams, written down so that they can stand in
+/// this repository.
+const SPELLINGS: &[(Dialect, &str, &str)] = &[
+    (Dialect::Anthropic, "anthropic/unknown-block.sse", "blocks nobody knows keep their JSON"),
+    (Dialect::OpenAiChat, "openai-chat/reasoning-details.sse", "details are joined and go back"),
+    (Dialect::OpenAiChat, "openai-chat/odd-calls.sse", "no index, one index, late ids, no ids"),
+    (Dialect::OpenAiChat, "openai-chat/cut-call.sse", "a cut call is not done, even if it parses"),
+    (Dialect::OpenAiResponses, "openai-responses/phases-and-ids.sse", "ids rotate, a call is cut"),
+    (Dialect::OpenAiResponses, "openai-responses/whole-in-the-end.sse", "items without deltas"),
+    (Dialect::Gemini, "gemini/signatures.sse", "signatures stay with their parts"),
+    (Dialect::Gemini, "gemini/partial-arguments.sse", "arguments arrive by path"),
+    (Dialect::Gemini, "gemini/array.json", "one JSON array instead of events"),
+    (Dialect::Gemini, "gemini/error-behind-the-stream.sse", "a bare error after events"),
+    (Dialect::Gemini, "gemini/prompt-blocked.sse", "the prompt was refused"),
+    (Dialect::Ollama, "ollama/thinking-and-calls.jsonl", "one object a line"),
+    (Dialect::Ollama, "ollama/error.jsonl", "an error in a line of its own"),
 ];
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/wire/cases")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/wire")
 }
 
 fn case(name: &str) -> Vec<u8> {
-    std::fs::read(folder().join(format!("{name}.sse"))).expect("a case file")
+    file(&format!("cases/{name}.sse"))
+}
+
+fn file(name: &str) -> Vec<u8> {
+    std::fs::read(folder().join(name)).expect("a fixture")
+}
+
+/// Every fixture: its dialect, its file, and the sentence its snapshot shows.
+fn fixtures() -> impl Iterator<Item = (Dialect, String, &'static str)> {
+    let cases =
+        CASES.iter().map(|(dialect, name, what)| (*dialect, format!("cases/{name}.sse"), *what));
+    cases.chain(SPELLINGS.iter().map(|(dialect, name, what)| (*dialect, (*name).to_owned(), *what)))
 }
 
 #[test]
-fn cases_say_what_their_snapshots_show() {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(folder());
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    for (dialect, name, what) in CASES {
+fn fixtures_say_what_their_snapshots_show() {
+    for (dialect, name, what) in fixtures() {
+        let path = folder().join(&name);
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(path.parent().expect("a folder"));
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
         settings.set_description(format!("{dialect}: {what}"));
-        settings.bind(|| insta::assert_snapshot!(*name, told(*dialect, &case(name)).join("\n")));
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
+        let told = told(dialect, &file(&name)).join("\n");
+        settings.bind(|| insta::assert_snapshot!(stem, told));
     }
 }
 
 #[test]
-fn cases_cut_anywhere_say_the_same() {
-    for (dialect, name, _) in CASES {
-        let body = case(name);
-        let whole = events(*dialect, &[&body]);
+fn every_fixture_is_listed() {
+    let listed: BTreeSet<PathBuf> = fixtures().map(|(_, name, _)| folder().join(name)).collect();
+    for dialect in Dialect::ALL {
+        for entry in std::fs::read_dir(folder().join(dialect.word())).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let is_body = path.extension().is_some_and(|ending| ending != "snap" && ending != "md");
+            assert!(!is_body || listed.contains(&path), "{} is in no table", path.display());
+        }
+    }
+}
+
+#[test]
+fn fixtures_cut_anywhere_say_the_same() {
+    for (dialect, name, _) in fixtures() {
+        let body = file(&name);
+        let whole = events(dialect, &[&body]);
         for at in 0..body.len() {
-            assert!(events(*dialect, &[&body[..at], &body[at..]]) == whole, "{name} cut at {at}");
+            assert!(events(dialect, &[&body[..at], &body[at..]]) == whole, "{name} cut at {at}");
         }
         let bytes: Vec<&[u8]> = body.chunks(1).collect();
-        assert!(events(*dialect, &bytes) == whole, "{name} byte by byte");
+        assert!(events(dialect, &bytes) == whole, "{name} byte by byte");
     }
 }
 
 #[test]
-fn cases_of_one_dialect_do_not_upset_the_others() {
-    for (_, name, _) in CASES {
+fn bodies_of_one_dialect_do_not_upset_the_others() {
+    for (_, name, _) in fixtures() {
         for dialect in Dialect::ALL {
-            events(*dialect, &[&case(name)]);
+            events(*dialect, &[&file(&name)]);
         }
     }
 }

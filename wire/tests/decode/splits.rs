@@ -1,27 +1,35 @@
 //! A stream cut anywhere says the same: in two pieces at every offset, and byte by byte.
 //!
-//! A plain run takes short streams whole and a sample of offsets of the others;
-//! `LOOPWRIGHT_FULL=1` takes every offset of every stream.
+//! A plain run cuts short streams at every offset and the others at a sample. `LOOPWRIGHT_FULL=1`
+//! cuts all of them at every offset. For a long stream that is done in windows: the decoder is
+//! copied at the beginning of a window, and what it says up to two windows later must not depend on
+//! where the window was cut; so the cost grows with the length of a stream, not with its square.
 
 use machine_spec::model::ModelEvent;
 use wire::{DecodeLimits, Decoder, Dialect};
 
+use crate::recorded::{Recorded, full, streams};
+
 /// Bytes up to which a stream is cut at every offset in a plain run.
 const SHORT: usize = 1_200;
 
+/// Bytes up to which a stream is cut at every offset, and read to its end, in a full run.
+const MEDIUM: usize = 10_000;
+
+/// Bytes of a window.
+const WINDOW: usize = 1_500;
+
 #[test]
 fn a_cut_changes_nothing() {
-    let Some(recorded) = crate::recorded::streams(Dialect::ALL) else { return };
+    let Some(recorded) = streams(Dialect::ALL) else { return };
     let mut cuts = 0u64;
     for stream in &recorded {
+        let length = stream.body.len();
         let whole = decode(stream.dialect, &[&stream.body]);
-        let step = if crate::recorded::full() || stream.body.len() <= SHORT {
-            1
-        } else {
-            // A prime, so that the offsets fall on every kind of place.
-            stream.body.len() / 40 * 2 + 1
-        };
-        for at in (0..stream.body.len()).step_by(step) {
+        let every = length <= if full() { MEDIUM } else { SHORT };
+        // Odd, so that the sample does not fall into step with the length of events.
+        let step = if every { 1 } else { length / 60 * 2 + 1 };
+        for at in (0..length).step_by(step) {
             let (head, tail) = stream.body.split_at(at);
             let cut = decode(stream.dialect, &[head, tail]);
             assert!(cut == whole, "{} cut at {at} says something else", stream.id);
@@ -32,10 +40,41 @@ fn a_cut_changes_nothing() {
 }
 
 #[test]
+fn a_cut_within_a_window_changes_nothing() {
+    let Some(recorded) = streams(Dialect::ALL) else { return };
+    let mut cuts = 0u64;
+    for stream in recorded.iter().filter(|stream| full() || stream.body.len() <= 2 * SHORT) {
+        cuts += cut_windows(stream);
+    }
+    println!("{cuts} cuts in windows of {WINDOW} bytes");
+}
+
+fn cut_windows(stream: &Recorded) -> u64 {
+    let body = &stream.body;
+    let mut decoder = Decoder::new(stream.dialect, DecodeLimits::default());
+    let mut cuts = 0;
+    for start in (0..body.len()).step_by(WINDOW) {
+        let settled = (start + 2 * WINDOW).min(body.len());
+        let rest = body[settled..].iter().position(|byte| *byte == b'\n');
+        let end = rest.map_or(body.len(), |length| settled + length + 1);
+        let at_end = end == body.len();
+        let expected = read_on(&decoder, &[&body[start..end]], at_end);
+        for at in start..(start + WINDOW).min(body.len()) {
+            let pieces = [&body[start..at], &body[at..end]];
+            let cut = read_on(&decoder, &pieces, at_end);
+            assert!(cut == expected, "{} cut at {at} says something else", stream.id);
+            cuts += 1;
+        }
+        decoder.push(&body[start..(start + WINDOW).min(body.len())], &mut Vec::new());
+    }
+    cuts
+}
+
+#[test]
 fn byte_by_byte_changes_nothing() {
-    let Some(recorded) = crate::recorded::streams(Dialect::ALL) else { return };
+    let Some(recorded) = streams(Dialect::ALL) else { return };
     for stream in &recorded {
-        if !crate::recorded::full() && stream.body.len() > 40 * SHORT {
+        if !full() && stream.body.len() > 40 * SHORT {
             continue;
         }
         let whole = decode(stream.dialect, &[&stream.body]);
@@ -45,11 +84,17 @@ fn byte_by_byte_changes_nothing() {
 }
 
 fn decode(dialect: Dialect, pieces: &[&[u8]]) -> Vec<ModelEvent> {
-    let mut decoder = Decoder::new(dialect, DecodeLimits::default());
+    read_on(&Decoder::new(dialect, DecodeLimits::default()), pieces, true)
+}
+
+fn read_on(decoder: &Decoder, pieces: &[&[u8]], to_the_end: bool) -> Vec<ModelEvent> {
+    let mut decoder = decoder.clone();
     let mut events = Vec::new();
     for piece in pieces {
         decoder.push(piece, &mut events);
     }
-    decoder.finish(&mut events);
+    if to_the_end {
+        decoder.finish(&mut events);
+    }
     events
 }
