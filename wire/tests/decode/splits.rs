@@ -43,7 +43,7 @@ fn a_cut_changes_nothing() {
 fn a_cut_within_a_window_changes_nothing() {
     let Some(recorded) = streams(Dialect::ALL) else { return };
     let mut cuts = 0u64;
-    for stream in recorded.iter().filter(|stream| full() || stream.body.len() <= 2 * SHORT) {
+    for stream in recorded.iter().filter(|stream| full() || stream.body.len() <= SHORT) {
         cuts += cut_windows(stream);
     }
     println!("{cuts} cuts in windows of {WINDOW} bytes");
