@@ -3,3 +3,4 @@
 mod blocks;
 pub(crate) mod decode;
 pub(crate) mod encode;
+pub(crate) mod read;

@@ -3,3 +3,4 @@
 pub(crate) mod decode;
 pub(crate) mod encode;
 mod partial;
+pub(crate) mod read;

@@ -25,6 +25,7 @@ mod objects;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod read;
 pub mod sse;
 mod stray;
 
@@ -34,3 +35,4 @@ pub use dialect::{Dialect, UnknownDialect};
 pub use encode::{Degradation, EncodeOptions, EncodedRequest, Encoder, url};
 pub use error_body::classify;
 pub use limits::{BadUtf8, DecodeLimits};
+pub use read::{ReadRequest, read};

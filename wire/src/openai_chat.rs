@@ -5,6 +5,7 @@ mod calls;
 mod chunk;
 pub(crate) mod decode;
 pub(crate) mod encode;
+pub(crate) mod read;
 mod thought;
 
 pub(crate) use self::assistant::Assistant;

@@ -3,3 +3,4 @@
 pub(crate) mod decode;
 pub(crate) mod encode;
 mod item;
+pub(crate) mod read;

@@ -1,12 +1,12 @@
 //! View -> request body of Ollama's own API.
 
 use machine_spec::effect::ToolChoice;
-use machine_spec::message::{Block, Call, CallResult, Reply};
+use machine_spec::message::{Block, Call, CallResult, Reply, Thinking};
 use machine_spec::view::Seen;
 use serde_json::Value;
 
 use crate::encode::{
-    For, Members, Out, args, fit_name, list_tools, push_schema, result_text, sub_object,
+    For, Members, Out, args, fit_name, has_member, list_tools, push_schema, result_text, sub_object,
 };
 use crate::openai_chat::Assistant;
 
@@ -73,8 +73,12 @@ impl Scribe {
         for block in &reply.blocks {
             match block {
                 Block::Text(text) => assistant.text(text),
-                Block::Thinking(thinking) if own => assistant.private(&thinking.seal),
-                Block::Opaque(payload) if own => assistant.private(payload),
+                // This wire has members of messages only, no content parts.
+                Block::Thinking(Thinking { seal: json, .. }) | Block::Opaque(json)
+                    if own && !has_member(json, "type") =>
+                {
+                    assistant.private(json);
+                }
                 Block::Thinking(_) | Block::Opaque(_) => {}
                 Block::Call(call) => assistant.call(|out| self.call(out, call)),
             }

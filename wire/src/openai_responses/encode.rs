@@ -1,11 +1,12 @@
 //! View -> request body of OpenAI Responses.
 //!
-//! Nothing is stored on the provider's side (`store` is false): the whole conversation goes along,
-//! and reasoning goes back encrypted.
+//! Nothing is stored on the provider's side (`store` is false unless the endpoint's parameters say
+//! otherwise): the whole conversation goes along, and reasoning goes back encrypted.
 
 use machine_spec::effect::ToolChoice;
 use machine_spec::message::{Block, Call, Reply};
 use machine_spec::view::Seen;
+use serde_json::Value;
 
 use crate::encode::{
     Degradation, For, IdShape, Members, Out, Private, args, fit_id, fit_name, has_member,
@@ -110,7 +111,7 @@ impl Scribe {
                     self.next_item(out);
                     self.call(out, call, std::mem::take(&mut adornment));
                 }
-                Block::Thinking(thinking) if own => self.reasoning(out, &thinking.seal),
+                Block::Thinking(thinking) if own => self.reasoning(out, &thinking.seal, to),
                 Block::Opaque(payload) if own => match private(payload) {
                     Private::Whole(item) => {
                         self.next_item(out);
@@ -125,9 +126,10 @@ impl Scribe {
     }
 
     /// What is not stored can go back only with its encrypted content.
-    fn reasoning(&mut self, out: &mut Vec<u8>, seal: &str) {
+    fn reasoning(&mut self, out: &mut Vec<u8>, seal: &str, to: &For<'_>) {
+        let stored = to.options.extra.get("store") == Some(&Value::Bool(true));
         if let Private::Whole(item) = private(seal)
-            && has_member(item, "encrypted_content")
+            && (stored || has_member(item, "encrypted_content"))
         {
             self.next_item(out);
             out.put(item);

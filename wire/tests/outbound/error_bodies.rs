@@ -61,17 +61,6 @@ fn by_sdk(error: &Value) -> ErrorClass {
     }
 }
 
-fn dialect_of(wire: &str) -> Dialect {
-    match wire {
-        "anthropic-messages" => Dialect::Anthropic,
-        "openai-chat" => Dialect::OpenAiChat,
-        "openai-responses" => Dialect::OpenAiResponses,
-        "gemini" => Dialect::Gemini,
-        "ollama" => Dialect::Ollama,
-        other => panic!("no dialect for {other}"),
-    }
-}
-
 fn recorded() -> Vec<(String, Value, Failure)> {
     let Some(streams) = support::shared("streams") else { return Vec::new() };
     let manifest = std::fs::read_to_string(streams.join("MANIFEST.jsonl")).expect("a manifest");
@@ -88,7 +77,7 @@ fn recorded() -> Vec<(String, Value, Failure)> {
             serde_json::from_value(line["headers"].clone()).expect("headers");
         let headers: Vec<(String, String)> = headers.into_iter().collect();
         let status = line["http_status"].as_u64().and_then(|s| u16::try_from(s).ok()).expect(id);
-        let dialect = dialect_of(line["wire"].as_str().expect("a wire"));
+        let dialect = support::dialect_of(line["wire"].as_str().expect("a wire"));
         let failure = classify(dialect, status, &headers, &body, Some(1_754_667_650_000));
         found.push((id["errors/".len()..].to_owned(), expected["error"].clone(), failure));
     }

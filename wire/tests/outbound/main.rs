@@ -2,6 +2,7 @@
 
 mod error_bodies;
 mod lawful;
+mod reading;
 mod requests;
 mod support;
 mod talk;

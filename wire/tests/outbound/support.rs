@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use wire::Dialect;
+
 /// A folder of recorded data that is never committed. Says so visibly where it is absent.
 pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
     let path = workspace().join("../shared").join(folder);
@@ -38,5 +40,17 @@ pub(crate) fn case(name: &str) -> Answer {
         status: status.parse().expect("a number"),
         headers: headers.map(|(n, v)| (n.to_owned(), v.to_owned())).collect(),
         body: body.as_bytes().to_vec(),
+    }
+}
+
+/// The dialect of a wire as the manifest of the recorded streams names it.
+pub(crate) fn dialect_of(wire: &str) -> Dialect {
+    match wire {
+        "anthropic-messages" => Dialect::Anthropic,
+        "openai-chat" => Dialect::OpenAiChat,
+        "openai-responses" => Dialect::OpenAiResponses,
+        "gemini" => Dialect::Gemini,
+        "ollama" => Dialect::Ollama,
+        other => panic!("no dialect for {other}"),
     }
 }

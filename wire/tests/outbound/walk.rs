@@ -83,18 +83,19 @@ fn parts_text(content: &Value) -> String {
 
 fn chat(body: &Value) -> Vec<Spoken> {
     let mut heard = Vec::new();
-    let mut unnamed = 0;
     for message in list(body, "messages") {
         let text = parts_text(&message["content"]);
         match message["role"].as_str() {
-            Some("user") => heard.push(Spoken::User(text)),
+            // The system prompt is no part of the talk, unless it comes in the middle of it.
+            Some("system" | "developer") if heard.is_empty() => continue,
+            Some("user" | "system" | "developer") => heard.push(Spoken::User(text)),
             Some("assistant") => {
                 if !text.is_empty() {
                     heard.push(Spoken::Model(text));
                 }
                 for call in list(message, "tool_calls") {
                     let args = &call["function"]["arguments"];
-                    let text = args.as_str().map(|args| serde_json::from_str(args).expect("JSON"));
+                    let text = args.as_str().map(arguments);
                     heard.push(Spoken::Call {
                         id: string(&call["id"]),
                         name: string(&call["function"]["name"]),
@@ -111,34 +112,41 @@ fn chat(body: &Value) -> Vec<Spoken> {
                 // Results are messages of their own; together they are one answer.
                 continue;
             }
-            Some(_) | None => unnamed += 1,
+            Some(_) | None => panic!("no such role: {message}"),
         }
         heard.push(Spoken::End);
     }
-    assert!(unnamed <= 1, "only the system prompt is no part of the talk");
     heard
+}
+
+/// Arguments that came as text; what is no object counts as none.
+fn arguments(text: &str) -> Value {
+    let args: Option<Value> = serde_json::from_str(text).ok();
+    args.filter(Value::is_object).unwrap_or_else(|| serde_json::json!({}))
 }
 
 fn responses(body: &Value) -> Vec<Spoken> {
     let mut heard = Vec::new();
+    if body["input"].is_string() {
+        heard.push(Spoken::User(string(&body["input"])));
+    }
     for item in list(body, "input") {
         match (item["type"].as_str(), item["role"].as_str()) {
             (Some("function_call"), _) => heard.push(Spoken::Call {
                 id: string(&item["call_id"]),
                 name: string(&item["name"]),
-                args: serde_json::from_str(&string(&item["arguments"])).expect("JSON"),
+                args: arguments(&string(&item["arguments"])),
             }),
             (Some("function_call_output"), _) => heard.push(Spoken::Result {
                 id: string(&item["call_id"]),
                 name: String::new(),
-                text: string(&item["output"]),
+                text: parts_text(&item["output"]),
             }),
+            (_, Some("system" | "developer")) if heard.is_empty() => {}
             (_, Some(role)) => {
-                for part in list(item, "content") {
-                    let text = string(&part["text"]);
-                    let user = role == "user";
-                    heard.push(if user { Spoken::User(text) } else { Spoken::Model(text) });
-                }
+                let text = parts_text(&item["content"]);
+                let model = role == "assistant";
+                heard.push(if model { Spoken::Model(text) } else { Spoken::User(text) });
             }
             (Some(_) | None, None) => {}
         }
@@ -150,24 +158,27 @@ fn gemini(body: &Value) -> Vec<Spoken> {
     let mut heard = Vec::new();
     for content in list(body, "contents") {
         for part in list(content, "parts") {
-            if let Some(call) = part.get("functionCall") {
+            let either = |one, other| part.get(one).or_else(|| part.get(other));
+            if let Some(call) = either("functionCall", "function_call") {
                 heard.push(Spoken::Call {
                     id: string(&call["id"]),
                     name: string(&call["name"]),
                     args: call["args"].clone(),
                 });
-            } else if let Some(result) = part.get("functionResponse") {
+            } else if let Some(result) = either("functionResponse", "function_response") {
                 let response = &result["response"];
-                let text = response.get("output").or_else(|| response.get("error"));
+                let text = ["output", "result", "error"].iter().find_map(|key| response.get(key));
+                let text = text.filter(|_| response.as_object().is_some_and(|o| o.len() == 1));
+                let text = text.and_then(Value::as_str).map(ToOwned::to_owned);
                 heard.push(Spoken::Result {
                     id: string(&result["id"]),
                     name: string(&result["name"]),
-                    text: string(text.unwrap_or(&Value::Null)),
+                    text: text.unwrap_or_else(|| response.to_string()),
                 });
             } else if part["thought"] != true && part.get("text").is_some() {
                 let text = string(&part["text"]);
-                let user = content["role"] == "user";
-                heard.push(if user { Spoken::User(text) } else { Spoken::Model(text) });
+                let model = content["role"] == "model";
+                heard.push(if model { Spoken::Model(text) } else { Spoken::User(text) });
             }
         }
         heard.push(Spoken::End);
@@ -259,7 +270,12 @@ pub(crate) fn words(spoken: &[Spoken]) -> Vec<(char, String)> {
             Spoken::Model(text) => ('m', text.clone()),
             Spoken::Call { args, .. } => ('c', args.to_string()),
             Spoken::Result { text, .. } => {
-                ('r', text.strip_prefix("error: ").unwrap_or(text).to_owned())
+                // No wire needs a word for silence, but several refuse it.
+                let text = text.strip_prefix("error: ").unwrap_or(text);
+                // A result that is JSON is the same in any order of its keys.
+                let json: Option<Value> = serde_json::from_str(text).ok();
+                let text = &json.map_or_else(|| text.to_owned(), |json| json.to_string());
+                ('r', if text == "(no output)" { String::new() } else { text.to_owned() })
             }
             Spoken::End => continue,
         };
@@ -268,7 +284,7 @@ pub(crate) fn words(spoken: &[Spoken]) -> Vec<(char, String)> {
             Some((last, so_far)) if *last == who && matches!(who, 'u' | 'm') => {
                 so_far.push_str(&text)
             }
-            Some(_) | None if text.is_empty() => {}
+            Some(_) | None if text.is_empty() && who != 'r' => {}
             Some(_) | None => words.push((who, text)),
         }
     }
@@ -305,7 +321,7 @@ pub(crate) fn expected_words(transcript: &Transcript) -> Vec<(char, String)> {
             Seen::Results(results) => {
                 for result in results {
                     let (text, _) = wording::outcome(&result.outcome);
-                    let text = if text.trim().is_empty() { "(no output)" } else { &text };
+                    let text = if text.trim().is_empty() { "" } else { &text };
                     spoken.push(Spoken::Result {
                         id: String::new(),
                         name: String::new(),

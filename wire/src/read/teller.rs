@@ -1,0 +1,193 @@
+//! A conversation while it is read.
+
+use std::mem::take;
+use std::sync::Arc;
+
+use machine_spec::Transcript;
+use machine_spec::ids::{AttemptId, CallId};
+use machine_spec::message::{
+    Block, Call, CallResult, Entry, Origin, Outcome, Reply, Said, Thinking, Wholeness,
+};
+use machine_spec::model::{CallFacts, Safety, Usage};
+
+use super::{LeftOut, Raw};
+use crate::canonical_args;
+use crate::encode::NO_OUTPUT;
+
+/// Takes down what was said, and numbers replies and calls.
+#[derive(Debug)]
+pub(crate) struct Teller {
+    maker: Arc<str>,
+    history: Transcript,
+    /// The reply that is still being read.
+    blocks: Vec<Block>,
+    /// The calls of the last reply, to be answered.
+    asked: Vec<Call>,
+    answers: Vec<CallResult>,
+    replies: u32,
+    calls: u32,
+    left_out: Vec<LeftOut>,
+}
+
+impl Teller {
+    pub(crate) fn new(maker: String) -> Teller {
+        Teller {
+            maker: Arc::from(maker),
+            history: Transcript::new(),
+            blocks: Vec::new(),
+            asked: Vec::new(),
+            answers: Vec::new(),
+            replies: 0,
+            calls: 0,
+            left_out: Vec::new(),
+        }
+    }
+
+    /// Words in the user's role. Blank ones say nothing.
+    pub(crate) fn said(&mut self, origin: Origin, text: &str) {
+        if !text.trim().is_empty() {
+            self.settle();
+            self.history.append(Entry::Said(Said { origin, text: text.to_owned() }));
+        }
+    }
+
+    /// Text of the model.
+    pub(crate) fn text(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.block(Block::Text(text.to_owned()));
+        }
+    }
+
+    /// Thinking, with the JSON in which it goes back.
+    pub(crate) fn thinking(&mut self, text: String, seal: &str) {
+        self.block(Block::Thinking(Thinking { text, seal: seal.to_owned() }));
+    }
+
+    /// Something only the provider understands.
+    pub(crate) fn opaque(&mut self, payload: &str) {
+        self.block(Block::Opaque(payload.to_owned()));
+    }
+
+    /// Private members of the next block; see the encoders.
+    pub(crate) fn adorns_next(&mut self, members: &[(String, Raw<'_>)]) {
+        if !members.is_empty() {
+            self.opaque(&format!("{{\"adorns_next\":{}}}", object(members)));
+        }
+    }
+
+    /// A call. Where the wire gives no id, one is minted from its place.
+    pub(crate) fn call(&mut self, wire_id: &str, name: &str, args: &str) {
+        self.file_answers();
+        let id = CallId(self.calls);
+        self.calls += 1;
+        let minted = format!("lw_{id}");
+        let wire_id = if wire_id.is_empty() { &minted } else { wire_id };
+        let args = if args.trim().is_empty() { "{}" } else { args };
+        let call = Call {
+            id,
+            wire_id: Arc::from(wire_id),
+            name: Arc::from(name),
+            args: Arc::from(args),
+            facts: CallFacts { args: canonical_args(args), safety: Safety::Exclusive },
+        };
+        self.asked.push(call.clone());
+        self.block(Block::Call(call));
+    }
+
+    fn block(&mut self, block: Block) {
+        self.file_answers();
+        self.blocks.push(block);
+    }
+
+    /// The reply is complete.
+    pub(crate) fn end_reply(&mut self) {
+        if self.blocks.is_empty() {
+            return;
+        }
+        self.history.append(Entry::Reply(Reply {
+            by: self.maker.clone(),
+            attempt: AttemptId(self.replies),
+            blocks: take(&mut self.blocks),
+            wholeness: Wholeness::Whole,
+            stop: None,
+            usage: Usage::default(),
+        }));
+        self.replies += 1;
+    }
+
+    /// The result of a call: of the one with this id, else of the next one of this name that has
+    /// none. A result without a call keeps a number of its own.
+    pub(crate) fn result(&mut self, wire_id: &str, name: &str, outcome: Outcome) {
+        self.end_reply();
+        let by_id = self.asked.iter().position(|call| &*call.wire_id == wire_id);
+        let by_name = || {
+            let unnamed = |call: &Call| name.is_empty() || &*call.name == name;
+            self.asked.iter().position(|call| unnamed(call) && !self.has_answer(call.id))
+        };
+        let at = if wire_id.is_empty() { by_name() } else { by_id };
+        let (call, wire_id, name) = match at.and_then(|at| self.asked.get(at)) {
+            Some(call) => (call.id, call.wire_id.clone(), call.name.clone()),
+            None => {
+                self.calls += 1;
+                (CallId(self.calls - 1), Arc::from(wire_id), Arc::from(name))
+            }
+        };
+        self.answers.push(CallResult { call, wire_id, name, outcome });
+    }
+
+    fn has_answer(&self, id: CallId) -> bool {
+        self.answers.iter().any(|answer| answer.call == id)
+    }
+
+    /// Results stand in call order, whatever order the body has them in.
+    fn file_answers(&mut self) {
+        if !self.answers.is_empty() {
+            let mut answers = take(&mut self.answers);
+            answers.sort_by_key(|answer| answer.call);
+            self.history.append(Entry::Results(answers));
+            self.asked.clear();
+        }
+    }
+
+    fn settle(&mut self) {
+        self.end_reply();
+        self.file_answers();
+    }
+
+    /// A part that our words have no place for.
+    pub(crate) fn leave_out(&mut self, part: &Raw<'_>, what: &str) {
+        self.left_out.push(LeftOut { at: part.at().to_owned(), what: what.to_owned() });
+    }
+
+    pub(crate) fn finish(mut self) -> (Transcript, Vec<LeftOut>) {
+        self.settle();
+        (self.history, self.left_out)
+    }
+}
+
+/// The text of a result on a wire that has no flag for errors.
+pub(crate) fn outcome_of_text(text: &str) -> Outcome {
+    match text.strip_prefix("error: ") {
+        Some(output) => outcome(output, true),
+        None => outcome(text, false),
+    }
+}
+
+/// A result with its flag.
+pub(crate) fn outcome(text: &str, is_error: bool) -> Outcome {
+    let output = if text == NO_OUTPUT { String::new() } else { text.to_owned() };
+    if is_error { Outcome::Failed { output } } else { Outcome::Succeeded { output } }
+}
+
+/// An object of members, their values byte for byte.
+pub(crate) fn object(members: &[(String, Raw<'_>)]) -> String {
+    let mut json = String::from("{");
+    for (index, (key, member)) in members.iter().enumerate() {
+        json.push_str(if index > 0 { "," } else { "" });
+        json.push_str(&serde_json::Value::from(key.as_str()).to_string());
+        json.push(':');
+        json.push_str(member.text());
+    }
+    json.push('}');
+    json
+}
