@@ -204,8 +204,16 @@ const THROTTLED: &[&str] = &[
     "request rate",
 ];
 
-const SERVER: &[&str] =
-    &["server_error", "internal_error", "internal server error", "internalserver", "api_error"];
+const SERVER: &[&str] = &[
+    "server_error",
+    "internal_error",
+    "internal server error",
+    "internalserver",
+    "api_error",
+    // Ollama: the process that runs the model died.
+    "llama runner process",
+    "error was encountered while running the model",
+];
 
 const TIMED_OUT: &[&str] = &["timeout_error", "deadline_exceeded", "request timed out"];
 

@@ -329,7 +329,7 @@ fn errors_inside_a_stream_are_judged_by_their_words() {
         ),
         (
             r#"{"error":"an error was encountered while running the model: unexpected EOF"}"#,
-            ErrorClass::Unknown,
+            ErrorClass::ServerError,
             None,
         ),
     ];
