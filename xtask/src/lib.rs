@@ -4,5 +4,6 @@
 //! has not seen.
 
 pub mod draw;
+pub mod explore;
 pub mod fixtures;
 pub mod tidy;

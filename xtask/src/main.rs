@@ -9,6 +9,7 @@ const CHORES: &str = "\
 cargo xtask unreferenced FILE
                        tell the snapshots that are not listed in FILE (see .ci/run)
 cargo xtask draw       write the drawings of the machine into machine-spec/spec
+cargo xtask explore    explore the machine far beyond what a test can afford
 cargo xtask record-fixtures [NAME...]
                        play the scenes of fixtures/runs and record them
 cargo xtask tidy       check the habits of the house that no compiler knows";
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["draw"] => xtask::draw::refresh(&root()).map_err(|problem| problem.to_string()),
+        ["explore"] => xtask::explore::large(),
         ["record-fixtures", names @ ..] => xtask::fixtures::record(&root(), names),
         ["tidy"] => told(xtask::tidy::findings(&root())),
         ["unreferenced", seen] => told(xtask::tidy::unreferenced(&root(), Path::new(seen))),
