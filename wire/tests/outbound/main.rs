@@ -4,6 +4,7 @@ mod error_bodies;
 mod lawful;
 mod reading;
 mod requests;
+mod round_trip;
 mod support;
 mod talk;
 mod walk;

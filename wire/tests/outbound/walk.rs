@@ -219,7 +219,8 @@ pub(crate) fn unpaired(spoken: &[Spoken]) -> Option<Spoken> {
 /// The first blank text or empty message, as JSON.
 pub(crate) fn blank(body: &Value) -> Option<String> {
     let messages = ["messages", "input", "contents"].iter().flat_map(|key| list(body, key));
-    for message in messages {
+    // What has no role is a provider's own item, and as it came.
+    for message in messages.filter(|message| message.get("role").is_some()) {
         for key in ["content", "parts"] {
             let Some(content) = message.get(key) else { continue };
             let calls = !list(message, "tool_calls").is_empty();
@@ -239,7 +240,9 @@ pub(crate) fn blank(body: &Value) -> Option<String> {
 
 fn blank_part(part: &Value) -> bool {
     let texts = ["text", "content"].iter().filter_map(|key| part.get(*key)?.as_str());
-    let thought = part["thought"] == true || part["type"] == "thinking";
+    // Gemini's last part is often nothing but a signature, and is wanted back.
+    let signed = part.get("thoughtSignature").is_some();
+    let thought = signed || part["thought"] == true || part["type"] == "thinking";
     !thought && texts.into_iter().any(|text| text.trim().is_empty())
 }
 
