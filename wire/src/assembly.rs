@@ -11,6 +11,7 @@ use machine_spec::model::{
 };
 
 use crate::args::canonical_args;
+use crate::json::{Node, object};
 use crate::limits::DecodeLimits;
 
 /// What a dialect does not allow; the decoder adds where it stood.
@@ -109,6 +110,12 @@ impl Assembly {
     pub(crate) fn opaque(&mut self, proof: Proof, payload: &str) -> Result<(), Fault> {
         let block = self.open_opaque()?;
         self.close_opaque(block, proof, payload.to_owned())
+    }
+
+    /// A member that belongs to the wire form of the next block and must go back with it.
+    pub(crate) fn adorn(&mut self, name: &str, value: Node) -> Result<(), Fault> {
+        let payload = object([("adorns_next", object([(name, value)]))]);
+        self.opaque(Proof::WholePart, &payload.json())
     }
 
     fn open(&mut self, holds: Holds, kind: BlockKind) -> Result<u32, Fault> {

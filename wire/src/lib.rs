@@ -17,6 +17,7 @@ pub mod encode;
 pub mod error_body;
 mod framing;
 pub mod gemini;
+mod json;
 mod lenient;
 mod limits;
 mod lines;

@@ -7,8 +7,9 @@ use machine_spec::model::Proof;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::decode::{Delta, parse};
+use super::decode::Delta;
 use crate::assembly::{Assembly, Fault};
+use crate::json::{Node, parse};
 use crate::lenient::Piece;
 
 /// A block as `content_block_start` gives it.
@@ -65,16 +66,7 @@ enum Part {
 struct Fields {
     /// The block as it came, while no delta changed it.
     verbatim: String,
-    members: BTreeMap<String, Member>,
-}
-
-#[derive(Clone, Debug)]
-enum Member {
-    Json(String),
-    Text(String),
-    /// JSON text that arrives in pieces.
-    Streamed(String),
-    List(Vec<String>),
+    members: BTreeMap<String, Node>,
 }
 
 impl<'a> Started<'a> {
@@ -133,7 +125,7 @@ impl Growing {
             Part::Text => delta.text,
             Part::Thinking { fields } => {
                 if let Some(signature) = delta.signature.text() {
-                    fields.set("signature", Member::Text(signature.to_owned()));
+                    fields.set("signature", Node::Text(signature.to_owned()));
                 }
                 delta.thinking
             }
@@ -159,7 +151,7 @@ impl Growing {
             Part::Thinking { mut fields } => {
                 // Thinking without a signature is not accepted back.
                 let signed = fields.text("signature").is_some_and(|text| !text.is_empty());
-                fields.set("thinking", Member::Text(assembly.text(block).to_owned()));
+                fields.set("thinking", Node::Text(assembly.text(block).to_owned()));
                 let seal = if signed { fields.write() } else { String::new() };
                 assembly.close_thinking(block, proof, seal);
             }
@@ -185,23 +177,17 @@ impl Fields {
     fn spread(&mut self) -> Result<(), Fault> {
         let verbatim = std::mem::take(&mut self.verbatim);
         if !verbatim.is_empty() {
-            let raws: BTreeMap<String, &RawValue> = parse(&verbatim)?;
-            for (name, raw) in raws {
-                self.members.insert(name, Member::of(raw)?);
-            }
+            self.members = Node::members(parse(&verbatim)?)?;
         }
         Ok(())
     }
 
-    fn set(&mut self, name: &str, member: Member) {
+    fn set(&mut self, name: &str, member: Node) {
         self.members.insert(name.to_owned(), member);
     }
 
     fn text(&self, name: &str) -> Option<&str> {
-        match self.members.get(name) {
-            Some(Member::Text(text)) => Some(text),
-            Some(Member::Json(_) | Member::Streamed(_) | Member::List(_)) | None => None,
-        }
+        self.members.get(name).and_then(Node::text)
     }
 
     /// Applies a delta to a block whose kind we do not know: text is appended to the member of the
@@ -215,16 +201,16 @@ impl Fields {
         self.spread()?;
         let event: Event<'_> = parse(data)?;
         for (name, raw) in event.delta {
-            let member = Member::of(raw)?;
+            let member = Node::of(raw)?;
             match (&*name, member) {
                 ("type", _) => {}
-                ("partial_json", Member::Text(text)) => self.stream("input", &text),
-                ("citation", Member::Json(json)) => self.push("citations", json),
-                (name, Member::Text(text)) if name != "signature" => self.append(name, &text),
+                ("partial_json", Node::Text(text)) => self.stream("input", &text),
+                ("citation", node) => self.push("citations", node),
+                (name, Node::Text(text)) if name != "signature" => self.append(name, &text),
                 (name, member) => self.set(name, member),
             }
         }
-        let bytes: usize = self.members.values().map(Member::len).sum();
+        let bytes: usize = self.members.values().map(Node::len).sum();
         if bytes > limit {
             return Err(Fault(format!("a block may hold {limit} bytes, this one is longer")));
         }
@@ -233,89 +219,32 @@ impl Fields {
 
     fn append(&mut self, name: &str, more: &str) {
         match self.members.get_mut(name) {
-            Some(Member::Text(text)) => text.push_str(more),
-            Some(Member::Json(_) | Member::Streamed(_) | Member::List(_)) | None => {
-                self.set(name, Member::Text(more.to_owned()));
-            }
+            Some(Node::Text(text)) => text.push_str(more),
+            Some(_) | None => self.set(name, Node::Text(more.to_owned())),
         }
     }
 
     fn stream(&mut self, name: &str, more: &str) {
         match self.members.get_mut(name) {
-            Some(Member::Streamed(json)) => json.push_str(more),
+            Some(Node::Streamed(json)) => json.push_str(more),
             // An empty piece comes first and must not replace what the start gave.
-            Some(Member::Json(_) | Member::Text(_) | Member::List(_)) | None => {
-                if !more.is_empty() {
-                    self.set(name, Member::Streamed(more.to_owned()));
-                }
-            }
+            Some(_) | None if more.is_empty() => {}
+            Some(_) | None => self.set(name, Node::Streamed(more.to_owned())),
         }
     }
 
-    fn push(&mut self, name: &str, json: String) {
+    fn push(&mut self, name: &str, node: Node) {
         match self.members.get_mut(name) {
-            Some(Member::List(list)) => list.push(json),
-            Some(Member::Json(_) | Member::Streamed(_) | Member::Text(_)) | None => {
-                self.set(name, Member::List(vec![json]));
-            }
+            Some(Node::List(list)) => list.push(node),
+            Some(_) | None => self.set(name, Node::List(vec![node])),
         }
     }
 
-    /// The block as it must go back: as it came where nothing changed it, else its type and then
-    /// its members by name.
-    fn write(&self) -> String {
+    /// The block as it must go back: as it came where nothing changed it.
+    fn write(self) -> String {
         if !self.verbatim.is_empty() {
-            return self.verbatim.clone();
+            return self.verbatim;
         }
-        let mut json = String::from("{");
-        let (types, others): (Vec<_>, Vec<_>) =
-            self.members.iter().partition(|(name, _)| *name == "type");
-        for (index, (name, member)) in types.into_iter().chain(others).enumerate() {
-            if index > 0 {
-                json.push(',');
-            }
-            json.push_str(&quoted(name));
-            json.push(':');
-            member.write(&mut json);
-        }
-        json.push('}');
-        json
+        Node::Object(self.members).json()
     }
-}
-
-impl Member {
-    fn of(raw: &RawValue) -> Result<Member, Fault> {
-        if raw.get().starts_with('"') {
-            return Ok(Member::Text(parse(raw.get())?));
-        }
-        Ok(Member::Json(raw.get().to_owned()))
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Member::Json(text) | Member::Text(text) | Member::Streamed(text) => text.len(),
-            Member::List(list) => list.iter().map(String::len).sum(),
-        }
-    }
-
-    fn write(&self, json: &mut String) {
-        match self {
-            Member::Json(raw) => json.push_str(raw),
-            Member::Text(text) => json.push_str(&quoted(text)),
-            // What streamed in may be cut; then only its text can be kept.
-            Member::Streamed(text) => match serde_json::from_str::<&RawValue>(text) {
-                Ok(_) => json.push_str(text),
-                Err(_) => json.push_str(&quoted(text)),
-            },
-            Member::List(list) => {
-                json.push('[');
-                json.push_str(&list.join(","));
-                json.push(']');
-            }
-        }
-    }
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

@@ -11,6 +11,7 @@ use super::blocks::{Growing, Started};
 use crate::assembly::{Assembly, Fault};
 use crate::dialect::Dialect;
 use crate::error_body::classify;
+use crate::json::parse;
 use crate::lenient::{Count, Index, Piece};
 
 /// What is known of the response between two events.
@@ -218,8 +219,4 @@ fn stop_reason(word: &str) -> StopReason {
         "refusal" => StopReason::Refused,
         _ => StopReason::Other,
     }
-}
-
-pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Fault> {
-    serde_json::from_str(json).map_err(|error| Fault(format!("expected JSON, got: {error}")))
 }

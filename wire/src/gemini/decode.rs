@@ -7,13 +7,13 @@ use std::borrow::Cow;
 
 use machine_spec::model::{ErrorClass, Failure, Proof, StopReason, Usage};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::partial::{Arguments, PartialArg};
 use crate::assembly::{Assembly, Fault};
 use crate::dialect::Dialect;
 use crate::error_body::classify;
+use crate::json::{Node, object};
 use crate::lenient::{Count, Index, Piece};
 
 /// What is known of the response between two chunks.
@@ -239,7 +239,7 @@ impl Reader {
                 assembly.close_call(block, Proof::WholePart);
                 return Ok(());
             }
-            let header = call.args.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+            let header = call.args.map(Node::members).transpose()?.unwrap_or_default();
             self.current = Current::Call { block, arguments: Arguments::new(header) };
         }
         let limit = assembly.limits().block_bytes;
@@ -263,10 +263,12 @@ impl Reader {
             Current::Thinking { block, signature } => {
                 let seal = match signature.as_str() {
                     "" => String::new(),
-                    _ => serde_json::json!({
-                        "text": assembly.text(block), "thought": true, "thoughtSignature": signature,
-                    })
-                    .to_string(),
+                    _ => object([
+                        ("text", Node::Text(assembly.text(block).to_owned())),
+                        ("thought", Node::Json("true".to_owned())),
+                        ("thoughtSignature", Node::Text(signature)),
+                    ])
+                    .json(),
                 };
                 assembly.close_thinking(block, proof, seal);
             }
@@ -332,8 +334,7 @@ fn adorn(signature: &str, assembly: &mut Assembly) -> Result<(), Fault> {
     if signature.is_empty() {
         return Ok(());
     }
-    let payload = serde_json::json!({"adorns_next": {"thoughtSignature": signature}});
-    assembly.opaque(Proof::WholePart, &payload.to_string())
+    assembly.adorn("thoughtSignature", Node::Text(signature.to_owned()))
 }
 
 /// The prompt was refused before anything was generated.

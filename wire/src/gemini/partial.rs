@@ -1,10 +1,13 @@
 //! Arguments that Vertex streams by path: `$.items[0].name` gets a piece of text, a number, a
-//! truth. The pieces are put into one JSON value; only the whole of it is arguments.
+//! truth value. The pieces are put into one JSON value; only the whole of it is arguments.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 
 use crate::assembly::Fault;
+use crate::json::Node;
 use crate::lenient::Piece;
 
 /// A piece of the arguments.
@@ -15,16 +18,16 @@ pub(super) struct PartialArg<'a> {
     json_path: Piece<'a>,
     #[serde(borrow, default)]
     string_value: Piece<'a>,
-    #[serde(default)]
-    number_value: Option<serde_json::Number>,
-    #[serde(default)]
-    bool_value: Option<bool>,
+    #[serde(borrow, default)]
+    number_value: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    bool_value: Option<&'a RawValue>,
 }
 
 /// The arguments so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Arguments {
-    value: Value,
+    value: Node,
     bytes: usize,
 }
 
@@ -41,20 +44,19 @@ enum Step<'a> {
 
 impl Arguments {
     /// Arguments that begin with what the header of the call holds.
-    pub(super) fn new(header: Option<Value>) -> Arguments {
-        Arguments { value: header.unwrap_or_else(|| Value::Object(Map::new())), bytes: 0 }
+    pub(super) fn new(header: BTreeMap<String, Node>) -> Arguments {
+        Arguments { value: Node::Object(header), bytes: 0 }
     }
 
     /// Puts a piece where its path says. Text is appended to text.
     pub(super) fn take(&mut self, piece: &PartialArg<'_>, limit: usize) -> Result<(), Fault> {
         let path = piece.json_path.or_empty();
-        let value = match (&piece.string_value.0, &piece.number_value, piece.bool_value) {
-            (Some(text), _, _) => Value::String(text.clone().into_owned()),
-            (None, Some(number), _) => Value::Number(number.clone()),
-            (None, None, Some(truth)) => Value::Bool(truth),
-            (None, None, None) => Value::Null,
+        let value = match (&piece.string_value.0, piece.number_value.or(piece.bool_value)) {
+            (Some(text), _) => Some(Node::Text(text.clone().into_owned())),
+            (None, Some(raw)) => Some(Node::Json(raw.get().to_owned())),
+            (None, None) => None,
         };
-        self.bytes += path.len() + value.as_str().map_or(8, str::len);
+        self.bytes += path.len() + value.as_ref().map_or(0, Node::len);
         if self.bytes > limit {
             return Err(Fault(format!("a block may hold {limit} bytes, this one is longer")));
         }
@@ -66,45 +68,49 @@ impl Arguments {
             };
         }
         match (node, value) {
-            (Value::String(text), Value::String(more)) => text.push_str(&more),
+            (Node::Text(text), Some(Node::Text(more))) => text.push_str(&more),
+            (node, Some(value)) => *node = value,
             // A piece without a value ends a text and changes nothing.
-            (Value::String(_), Value::Null) => {}
-            (node, value) => *node = value,
+            (_, None) => {}
         }
         Ok(())
     }
 
     pub(super) fn json(&self) -> String {
-        self.value.to_string()
+        self.value.json()
     }
 }
 
-fn member<'a>(node: &'a mut Value, name: &str) -> &'a mut Value {
-    if !node.is_object() {
-        *node = Value::Object(Map::new());
+fn member<'a>(node: &'a mut Node, name: &str) -> &'a mut Node {
+    if !matches!(node, Node::Object(_)) {
+        *node = Node::Object(BTreeMap::new());
     }
     match node {
-        Value::Object(object) => object.entry(name).or_insert(Value::Null),
-        other => other,
+        Node::Object(members) => members.entry(name.to_owned()).or_insert_with(null),
+        Node::Json(_) | Node::Text(_) | Node::Streamed(_) | Node::List(_) => node,
     }
 }
 
-fn element(node: &mut Value, at: usize) -> Result<&mut Value, Fault> {
-    if !node.is_array() {
-        *node = Value::Array(Vec::new());
+fn element(node: &mut Node, at: usize) -> Result<&mut Node, Fault> {
+    if !matches!(node, Node::List(_)) {
+        *node = Node::List(Vec::new());
     }
     match node {
-        Value::Array(items) => {
+        Node::List(items) => {
             if at >= items.len() + REACH {
                 return Err(Fault(format!("expected the next element, got index {at}")));
             }
             while items.len() <= at {
-                items.push(Value::Null);
+                items.push(null());
             }
             Ok(&mut items[at])
         }
-        other => Ok(other),
+        Node::Json(_) | Node::Text(_) | Node::Streamed(_) | Node::Object(_) => Ok(node),
     }
+}
+
+fn null() -> Node {
+    Node::Json("null".to_owned())
 }
 
 /// The steps of a path such as `$.a.b[2]['c.d']`.
@@ -140,8 +146,8 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>, Fault> {
 mod tests {
     use super::*;
 
-    fn take(pieces: &[(&str, &str)]) -> Result<String, Fault> {
-        let mut arguments = Arguments::new(None);
+    fn assemble(pieces: &[(&str, &str)]) -> Result<String, Fault> {
+        let mut arguments = Arguments::new(BTreeMap::new());
         for (path, value) in pieces {
             let json = format!("{{\"jsonPath\":\"{path}\",{value}}}");
             arguments.take(&serde_json::from_str(&json).expect("JSON"), 10_000)?;
@@ -151,7 +157,7 @@ mod tests {
 
     #[test]
     fn pieces_find_their_place() {
-        let json = take(&[
+        let json = assemble(&[
             ("$.steps[0].text", "\"stringValue\":\"go \""),
             ("$.steps[0].text", "\"stringValue\":\"on\""),
             ("$.steps[1].ok", "\"boolValue\":true"),
@@ -164,7 +170,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused_before_it_fills_the_memory() {
         for path in ["$.a[4294967296]", "$.a[-1]", "$.a[", "$..a", "$.a['b"] {
-            assert!(take(&[(path, "\"boolValue\":true")]).is_err(), "{path}");
+            assert!(assemble(&[(path, "\"boolValue\":true")]).is_err(), "{path}");
         }
     }
 }

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use crate::assembly::{Assembly, Fault};
 use crate::dialect::Dialect;
 use crate::error_body::classify;
+use crate::json::{Node, object};
 use crate::lenient::{Count, Piece};
 
 /// What is known of the response between two lines.
@@ -148,8 +149,8 @@ impl Reader {
             Current::Nothing => {}
             Current::Text(block) => assembly.close_text(block, proof),
             Current::Thinking(block) => {
-                let text = serde_json::Value::from(assembly.text(block));
-                assembly.close_thinking(block, proof, format!("{{\"thinking\":{text}}}"));
+                let text = Node::Text(assembly.text(block).to_owned());
+                assembly.close_thinking(block, proof, object([("thinking", text)]).json());
             }
         }
     }

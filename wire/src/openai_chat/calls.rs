@@ -6,9 +6,10 @@
 
 use machine_spec::model::Proof;
 
-use super::chunk::CallDelta;
+use super::chunk::{CallDelta, FunctionDelta};
 use crate::args::is_complete_object;
 use crate::assembly::{Assembly, Fault};
+use crate::json::Node;
 
 /// The calls of a response.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +38,8 @@ impl Calls {
     ) -> Result<(), Fault> {
         let function = delta.function.as_ref();
         let name = function.and_then(|function| function.name.text()).unwrap_or_default();
-        let args = function.map(|function| &*function.arguments.0).unwrap_or_default();
-        let place = Place { index: delta.index.0, id: delta.id.or_empty(), name, args };
+        let args = function.map(FunctionDelta::arguments).transpose()?.unwrap_or_default();
+        let place = Place { index: delta.index.0, id: delta.id.or_empty(), name, args: &args };
         let at = match self.find(&place, assembly) {
             Some(at) => at,
             None => self.begin(place.index, assembly)?,
@@ -54,12 +55,9 @@ impl Calls {
             call.extra = extra.get().to_owned();
         }
         match call.block {
-            Some(block) => {
-                let args = delta.function.map(|function| function.arguments.0);
-                assembly.delta(block, args.unwrap_or_default())
-            }
+            Some(block) => assembly.delta(block, args),
             None => {
-                call.early.push_str(args);
+                call.early.push_str(&args);
                 // The id may still come; the name must be there.
                 let ready = !call.id.is_empty() || !call.early.is_empty();
                 if ready && !call.name.is_empty() { self.announce_to(at, assembly) } else { Ok(()) }
@@ -135,8 +133,7 @@ impl Calls {
                 continue;
             }
             if !call.extra.is_empty() {
-                let payload = format!("{{\"adorns_next\":{{\"extra_content\":{}}}}}", call.extra);
-                assembly.opaque(Proof::WholePart, &payload)?;
+                assembly.adorn("extra_content", Node::Json(std::mem::take(&mut call.extra)))?;
             }
             let block = assembly.open_call(&call.id, &call.name)?;
             assembly.delta(block, std::mem::take(&mut call.early).into())?;

@@ -5,10 +5,12 @@ use std::fmt;
 
 use machine_spec::model::Usage;
 use serde::Deserialize;
-use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::assembly::Fault;
 use crate::counts;
+use crate::json::parse;
 use crate::lenient::{Count, Index, Piece, absent_otherwise};
 
 #[derive(Deserialize)]
@@ -110,12 +112,21 @@ pub(super) struct FunctionDelta<'a> {
     #[serde(borrow, default)]
     pub(super) name: Piece<'a>,
     #[serde(borrow, default)]
-    pub(super) arguments: Arguments<'a>,
+    arguments: Option<&'a RawValue>,
 }
 
-/// Argument text; a vendor that sends the object itself means its JSON.
-#[derive(Default)]
-pub(super) struct Arguments<'a>(pub(super) Cow<'a, str>);
+impl<'a> FunctionDelta<'a> {
+    /// Argument text; a vendor that sends the object itself means its JSON.
+    pub(super) fn arguments(&self) -> Result<Cow<'a, str>, Fault> {
+        match self.arguments.map(RawValue::get) {
+            None => Ok(Cow::Borrowed("")),
+            Some(text) if text.starts_with('"') => {
+                Ok(parse::<Piece<'a>>(text)?.0.unwrap_or_default())
+            }
+            Some(json) => Ok(Cow::Borrowed(json)),
+        }
+    }
+}
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -223,30 +234,5 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
             absent_otherwise!(Content::Absent; bool, number, null);
         }
         deserializer.deserialize_any(Either)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Arguments<'a>, D::Error> {
-        struct Any;
-        impl<'de> Visitor<'de> for Any {
-            type Value = Arguments<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("argument text")
-            }
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Arguments(Cow::Borrowed(text)))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Arguments(Cow::Owned(text.to_owned())))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                let object = de::value::MapAccessDeserializer::new(map);
-                let value = serde_json::Value::deserialize(object)?;
-                Ok(Arguments(Cow::Owned(value.to_string())))
-            }
-            absent_otherwise!(Arguments::default(); bool, number, null);
-        }
-        deserializer.deserialize_any(Any)
     }
 }

@@ -114,7 +114,7 @@ impl Reader {
                 let text = if has_text { String::new() } else { text };
                 self.think(Spelling::Details, text.into(), assembly)?;
                 if let Current::Thinking(_, thought) = &mut self.current {
-                    thought.take(items);
+                    thought.take(items, assembly.limits().block_bytes)?;
                 }
             }
         }

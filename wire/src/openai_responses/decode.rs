@@ -14,6 +14,7 @@ use crate::assembly::{Assembly, Fault};
 use crate::counts;
 use crate::dialect::Dialect;
 use crate::error_body::classify;
+use crate::json::parse;
 use crate::lenient::{Count, Index, Piece};
 
 /// What is known of the response between two events.
@@ -252,8 +253,4 @@ fn incomplete(reason: &str) -> StopReason {
         "content_filter" => StopReason::Filtered,
         _ => StopReason::Other,
     }
-}
-
-fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Fault> {
-    serde_json::from_str(json).map_err(|error| Fault(format!("expected JSON, got: {error}")))
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::assembly::{Assembly, Fault};
+use crate::json::Node;
 use crate::lenient::Piece;
 
 /// An item that was begun.
@@ -112,9 +113,7 @@ impl Item {
                 // Which part of the answer a message is must go back with it
                 // (openai/ai-openai-phase-1).
                 if let Some(phase) = head.phase.text() {
-                    let phase = serde_json::Value::from(phase);
-                    let payload = format!("{{\"adorns_next\":{{\"phase\":{phase}}}}}");
-                    assembly.opaque(Proof::WholePart, &payload)?;
+                    assembly.adorn("phase", Node::Text(phase.to_owned()))?;
                 }
                 assembly.open_text()?
             }
