@@ -1,1 +1,10 @@
-//! The world around the machine: providers, tools, hooks, clock, one driver loop.
+//! The world around the machine.
+pub mod assess;
+pub mod clock;
+pub mod config;
+pub mod error;
+pub mod hooks;
+mod process;
+pub mod rules;
+pub mod secrets;
+pub mod tools;

@@ -1,0 +1,190 @@
+//! Tools as commands: arguments as JSON on stdin, the result on stdout, the exit code says whether
+//! it went well.
+//!
+//! Whatever a tool does ends in a [`ToolReport`], never in an error of the engine: to the model a
+//! tool that is missing, fails, floods or hangs is a result like any other.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use machine_spec::ids::CallId;
+use machine_spec::input::{ToolReport, ToolStatus};
+use tokio::sync::watch;
+
+use crate::process::{self, Capture, End, Leave, Order, Remains};
+use crate::secrets::Scrubber;
+
+/// The most bytes of its errors that a failing tool tells: the end, where the cause stands.
+const STDERR_ROOM: usize = 10_000;
+
+/// A tool as a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// Name, as the model knows it.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// How long a call may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// The most bytes of its output that go to the model; more is cut in the middle.
+    pub max_output_bytes: usize,
+    /// Variables to set for it.
+    pub env: BTreeMap<String, String>,
+    /// Where it runs; the folder of the engine when absent.
+    pub cwd: Option<PathBuf>,
+}
+
+/// What every tool of a run is told about it.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolScene {
+    pub(crate) session: String,
+    pub(crate) hide: Vec<String>,
+    pub(crate) scrubber: Scrubber,
+    /// How long a tool may take to end after it was asked to.
+    pub(crate) grace_ms: u64,
+}
+
+/// Runs one call.
+pub(crate) async fn run(
+    tool: Arc<Tool>,
+    call: CallId,
+    args: Arc<str>,
+    scene: Arc<ToolScene>,
+    leave: watch::Receiver<Leave>,
+) -> ToolReport {
+    let mut env = BTreeMap::from([
+        ("LOOPWRIGHT_TOOL".to_owned(), tool.name.clone()),
+        // The same for every start of this call, so a careful tool can refuse to act twice.
+        ("LOOPWRIGHT_CALL".to_owned(), format!("{}:{call}", scene.session)),
+    ]);
+    env.extend(tool.env.clone());
+    let order = Order {
+        command: &tool.command,
+        env,
+        hide: &scene.hide,
+        cwd: tool.cwd.as_deref(),
+        stdin: args.as_bytes().to_vec(),
+        timeout_ms: tool.timeout_ms,
+        grace_ms: scene.grace_ms,
+        stdout: Capture::halves(tool.max_output_bytes),
+        stderr: Capture::tail(STDERR_ROOM.min(tool.max_output_bytes)),
+    };
+    let report = report(process::run(order, leave).await, tool.timeout_ms);
+    ToolReport { output: scene.scrubber.owned(report.output), ..report }
+}
+
+/// What the model may know of how a call went.
+fn report(remains: Remains, timeout_ms: u64) -> ToolReport {
+    let (status, verdict) = match &remains.end {
+        End::Exited(0) => (ToolStatus::Succeeded, None),
+        End::Exited(code) => (ToolStatus::Failed, Some(format!("exit code {code}"))),
+        End::Signalled(signal) => (ToolStatus::Failed, Some(format!("ended by signal {signal}"))),
+        End::TimedOut => {
+            (ToolStatus::TimedOut, Some(format!("stopped at its limit of {timeout_ms} ms")))
+        }
+        End::Stopped => (ToolStatus::Cancelled, None),
+        End::NotStarted(problem) => {
+            return ToolReport { status: ToolStatus::Failed, output: problem.clone() };
+        }
+    };
+    let mut output = remains.stdout.text();
+    let wants_errors = status != ToolStatus::Succeeded || remains.stdout.is_empty();
+    for part in [
+        verdict.map(|verdict| format!("[{verdict}]")),
+        (wants_errors && !remains.stderr.is_empty()).then(|| remains.stderr.text()),
+    ] {
+        let Some(part) = part else { continue };
+        if !output.is_empty() && !output.ends_with('\n') {
+            output.push('\n');
+        }
+        output.push_str(&part);
+    }
+    ToolReport { status, output }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use machine_spec::ids::CallId;
+    use machine_spec::input::{ToolReport, ToolStatus};
+    use rstest::rstest;
+    use secrecy::SecretString;
+    use tokio::sync::watch;
+
+    use super::{Tool, ToolScene, run};
+    use crate::process::Leave;
+    use crate::secrets::Scrubber;
+
+    fn tool(script: &str) -> Tool {
+        Tool {
+            name: "t".into(),
+            command: ["sh", "-c", script].map(String::from).to_vec(),
+            timeout_ms: 20_000,
+            max_output_bytes: 100,
+            env: BTreeMap::new(),
+            cwd: None,
+        }
+    }
+
+    async fn report(tool: Tool) -> ToolReport {
+        let mut scrubber = Scrubber::default();
+        scrubber.add(&SecretString::from("sk-secret"));
+        let scene = ToolScene { session: "s1".into(), hide: vec![], scrubber, grace_ms: 100 };
+        let (_leave, leave) = watch::channel(Leave::GoOn);
+        run(Arc::new(tool), CallId(7), "{\"a\":1}".into(), Arc::new(scene), leave).await
+    }
+
+    #[rstest]
+    #[case::success("cat; echo noise >&2", ToolStatus::Succeeded, "{\"a\":1}")]
+    #[case::only_noise("echo noise >&2", ToolStatus::Succeeded, "noise\n")]
+    #[case::silence("true", ToolStatus::Succeeded, "")]
+    #[case::failure(
+        "printf half; echo why >&2; exit 3",
+        ToolStatus::Failed,
+        "half\n[exit code 3]\nwhy\n"
+    )]
+    #[case::failure_in_silence("exit 1", ToolStatus::Failed, "[exit code 1]")]
+    #[case::signal("kill -9 $$", ToolStatus::Failed, "[ended by signal 9]")]
+    #[case::identity(
+        "echo $LOOPWRIGHT_TOOL $LOOPWRIGHT_CALL",
+        ToolStatus::Succeeded,
+        "t s1:call-7\n"
+    )]
+    #[case::secret("echo key=sk-secret", ToolStatus::Succeeded, "key=[secret removed]\n")]
+    #[case::not_text("printf 'a\\377b'", ToolStatus::Succeeded, "a\u{fffd}b")]
+    #[tokio::test]
+    async fn every_end_is_a_report(
+        #[case] script: &str,
+        #[case] status: ToolStatus,
+        #[case] output: &str,
+    ) {
+        assert_eq!(report(tool(script)).await, ToolReport { status, output: output.into() });
+    }
+
+    #[tokio::test]
+    async fn a_hanging_tool_keeps_what_it_said() {
+        let mut slow = tool("echo begun; echo why >&2; sleep 300");
+        slow.timeout_ms = 100;
+        let output = "begun\n[stopped at its limit of 100 ms]\nwhy\n".into();
+        assert_eq!(report(slow).await, ToolReport { status: ToolStatus::TimedOut, output });
+    }
+
+    #[tokio::test]
+    async fn a_missing_program_is_told_to_the_model() {
+        let mut missing = tool("");
+        missing.command = vec!["./loopwright-no-such-tool".into()];
+        let report = report(missing).await;
+        assert_eq!(report.status, ToolStatus::Failed);
+        assert!(report.output.starts_with("cannot start `./loopwright-no-such-tool`"));
+    }
+
+    #[tokio::test]
+    async fn long_output_is_cut_in_the_middle() {
+        let report = report(tool("yes line | head -n 1000")).await;
+        assert!(report.output.contains("of 5000 bytes left out]"), "{}", report.output);
+        assert!(report.output.len() < 200, "{}", report.output.len());
+    }
+}
