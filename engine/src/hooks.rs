@@ -13,7 +13,6 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::process::{self, Capture, Leave, Order};
-use crate::secrets::Scrubber;
 
 mod verdict;
 
@@ -45,7 +44,6 @@ pub(crate) struct HookScene {
     pub(crate) cwd: String,
     pub(crate) transcript_path: String,
     pub(crate) hide: Vec<String>,
-    pub(crate) scrubber: Scrubber,
 }
 
 /// What came of asking.
@@ -79,8 +77,7 @@ pub(crate) async fn ask(
         stderr: Capture::halves(ROOM),
     };
     let remains = process::run(order, leave).await;
-    let stdout = scene.scrubber.owned(remains.stdout.text());
-    let stderr = scene.scrubber.owned(remains.stderr.text());
+    let (stdout, stderr) = (remains.stdout.text(), remains.stderr.text());
     let verdict = verdict::read(&remains.end, hook.timeout_ms, &stdout, &stderr);
     Asked { answer: verdict.answer, message: verdict.message }
 }

@@ -6,5 +6,5 @@ pub mod error;
 pub mod hooks;
 mod process;
 pub mod rules;
-pub mod secrets;
+pub mod setup;
 pub mod tools;

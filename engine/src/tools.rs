@@ -13,7 +13,6 @@ use machine_spec::input::{ToolReport, ToolStatus};
 use tokio::sync::watch;
 
 use crate::process::{self, Capture, End, Leave, Order, Remains};
-use crate::secrets::Scrubber;
 
 /// The most bytes of its errors that a failing tool tells: the end, where the cause stands.
 const STDERR_ROOM: usize = 10_000;
@@ -40,7 +39,6 @@ pub struct Tool {
 pub(crate) struct ToolScene {
     pub(crate) session: String,
     pub(crate) hide: Vec<String>,
-    pub(crate) scrubber: Scrubber,
     /// How long a tool may take to end after it was asked to.
     pub(crate) grace_ms: u64,
 }
@@ -70,8 +68,7 @@ pub(crate) async fn run(
         stdout: Capture::halves(tool.max_output_bytes),
         stderr: Capture::tail(STDERR_ROOM.min(tool.max_output_bytes)),
     };
-    let report = report(process::run(order, leave).await, tool.timeout_ms);
-    ToolReport { output: scene.scrubber.owned(report.output), ..report }
+    report(process::run(order, leave).await, tool.timeout_ms)
 }
 
 /// What the model may know of how a call went.
@@ -111,13 +108,11 @@ mod tests {
     use machine_spec::ids::CallId;
     use machine_spec::input::{ToolReport, ToolStatus};
     use rstest::rstest;
-    use secrecy::SecretString;
     use tokio::sync::watch;
 
     use super::{Tool, ToolScene, run};
     use crate::process::Leave;
-    use crate::secrets::Scrubber;
-
+    
     fn tool(script: &str) -> Tool {
         Tool {
             name: "t".into(),
@@ -130,9 +125,7 @@ mod tests {
     }
 
     async fn report(tool: Tool) -> ToolReport {
-        let mut scrubber = Scrubber::default();
-        scrubber.add(&SecretString::from("sk-secret"));
-        let scene = ToolScene { session: "s1".into(), hide: vec![], scrubber, grace_ms: 100 };
+        let scene = ToolScene { session: "s1".into(), hide: vec![], grace_ms: 100 };
         let (_leave, leave) = watch::channel(Leave::GoOn);
         run(Arc::new(tool), CallId(7), "{\"a\":1}".into(), Arc::new(scene), leave).await
     }
@@ -153,7 +146,6 @@ mod tests {
         ToolStatus::Succeeded,
         "t s1:call-7\n"
     )]
-    #[case::secret("echo key=sk-secret", ToolStatus::Succeeded, "key=[secret removed]\n")]
     #[case::not_text("printf 'a\\377b'", ToolStatus::Succeeded, "a\u{fffd}b")]
     #[tokio::test]
     async fn every_end_is_a_report(

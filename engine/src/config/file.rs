@@ -1,0 +1,139 @@
+//! The tables of a configuration file, as they are written. Unknown keys are refused everywhere.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use machine_spec::limits::Limits;
+use machine_spec::policy::Policy;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use wire::Dialect;
+
+use super::Problem;
+use crate::error::Code;
+
+/// A configuration file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ConfigFile {
+    pub(super) system: String,
+    pub(super) system_file: Option<PathBuf>,
+    pub(super) force_tool: String,
+    #[serde(rename = "provider")]
+    pub(super) providers: Vec<ProviderTable>,
+    #[serde(rename = "tool")]
+    pub(super) tools: Vec<ToolTable>,
+    #[serde(rename = "hook")]
+    pub(super) hooks: Vec<HookTable>,
+    #[serde(rename = "require")]
+    pub(super) requirements: Vec<RequireTable>,
+    pub(super) limits: Limits,
+    pub(super) policy: Policy,
+}
+
+/// `[[provider]]`: one link of the fallback chain.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProviderTable {
+    pub(super) name: Option<String>,
+    pub(super) dialect: Dialect,
+    pub(super) model: String,
+    pub(super) base_url: Option<String>,
+    pub(super) api_key_env: Option<String>,
+    #[serde(default)]
+    pub(super) context_window: u64,
+    pub(super) max_output: Option<u64>,
+    pub(super) max_tokens: Option<u64>,
+    pub(super) temperature: Option<f64>,
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) extra: Map<String, Value>,
+    pub(super) connect_timeout_ms: Option<u64>,
+    pub(super) request_timeout_ms: Option<u64>,
+    pub(super) idle_timeout_ms: Option<u64>,
+    pub(super) progress_timeout_ms: Option<u64>,
+    pub(super) linger_ms: Option<u64>,
+}
+
+/// `[[tool]]`: a command the model may call.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolTable {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) description: String,
+    pub(super) command: Vec<String>,
+    pub(super) input_schema: Option<Value>,
+    #[serde(default)]
+    pub(super) concurrency_safe: bool,
+    #[serde(default)]
+    pub(super) safe_when: Vec<SafeWhenTable>,
+    #[serde(default)]
+    pub(super) read_only: bool,
+    #[serde(default = "one_minute")]
+    pub(super) timeout_ms: u64,
+    #[serde(default = "default_output")]
+    pub(super) max_output_bytes: usize,
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) cwd: Option<PathBuf>,
+}
+
+/// `safe_when = [{ pointer = "/cmd", matches = "^ls " }]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SafeWhenTable {
+    pub(super) pointer: String,
+    pub(super) matches: String,
+}
+
+/// `[[hook]]`: a command that is asked.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HookTable {
+    pub(super) event: HookEvent,
+    pub(super) command: Vec<String>,
+    #[serde(default = "one_minute")]
+    pub(super) timeout_ms: u64,
+    pub(super) name: Option<String>,
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) cwd: Option<PathBuf>,
+}
+
+/// What a hook is asked about.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) enum HookEvent {
+    /// Whether the turn may end.
+    Stop,
+}
+
+/// `[[require]]`: tools that must be called when the user's words match.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RequireTable {
+    pub(super) when: String,
+    pub(super) tools: Vec<String>,
+}
+
+fn one_minute() -> u64 {
+    60_000
+}
+
+fn default_output() -> usize {
+    30_000
+}
+
+/// Reads the tables. The first mistake ends it: what follows would be guesswork.
+pub(super) fn read(text: &str) -> Result<ConfigFile, Vec<Problem>> {
+    toml::from_str(text).map_err(|error| {
+        let mut problem = Problem::new(Code::ConfigSyntax, "", one_line(error.message()));
+        problem.place = error.span().map(|span| super::locate::place_of(text, span.start));
+        vec![problem]
+    })
+}
+
+fn one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}

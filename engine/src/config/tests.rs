@@ -1,0 +1,253 @@
+use std::path::Path;
+
+use secrecy::ExposeSecret;
+use wire::Dialect;
+
+use super::{Overrides, process_environment};
+use crate::setup::{Auth, Setup};
+
+const WHOLE: &str = r#"
+system = "be brief"
+force_tool = "append_log"
+
+[[provider]]
+name = "a"
+dialect = "anthropic"
+model = "claude-test-1"
+base_url = "http://127.0.0.1:9000"
+api_key_env = "TEST_KEY"
+context_window = 200000
+max_output = 8000
+temperature = 0.5
+headers = { x-team = "house" }
+extra = { metadata = { user_id = "u" } }
+idle_timeout_ms = 800
+
+[[provider]]
+dialect = "openai-chat"
+model = "gpt-test-1"
+
+[[tool]]
+name = "append_log"
+description = "appends one line"
+command = ["./append_log.sh", "x"]
+input_schema = { type = "object", required = ["line"] }
+concurrency_safe = false
+timeout_ms = 60000
+
+[[tool]]
+name = "run"
+command = ["sh"]
+safe_when = [{ pointer = "/cmd", matches = "^(ls|cat) " }]
+read_only = true
+env = { LANG = "C" }
+cwd = "work"
+
+[[hook]]
+event = "Stop"
+command = ["./stop.sh"]
+timeout_ms = 60000
+
+[[require]]
+when = "(?i)report"
+tools = ["append_log"]
+
+[limits]
+tool_rounds = 3
+stop_hook_blocks = 2
+
+[policy]
+preset = "switch-first"
+early_start = "off"
+"#;
+
+fn environment(name: &str) -> Option<String> {
+    let value = match name {
+        "TEST_KEY" => " key-of-a \n",
+        "OPENAI_API_KEY" => "key-of-b",
+        "OPENAI_BASE_URL" => "http://127.0.0.1:9001/v1",
+        _ => return None,
+    };
+    Some(value.to_owned())
+}
+
+fn parse(text: &str) -> Result<Setup, super::ConfigError> {
+    Setup::parse(text, Path::new("house/run.toml"), &Overrides::default(), &environment)
+}
+
+fn refused(text: &str) -> String {
+    parse(text).expect_err("the configuration is refused").to_string()
+}
+
+#[test]
+fn every_name_reaches_its_place() {
+    let setup = parse(WHOLE).expect("a sound configuration");
+    let machine = &setup.machine;
+    assert_eq!((machine.system.as_str(), machine.force_tool.as_str()), ("be brief", "append_log"));
+    assert_eq!((machine.limits.tool_rounds, machine.limits.stop_hook_blocks), (3, 2));
+    assert_eq!(machine.limits.http_retries, 4, "what is not said keeps its default");
+    assert_eq!(machine.policy.preset.word(), "switch-first");
+    assert_eq!(machine.policy.early_start.word(), "off");
+    assert_eq!(machine.candidates[0].max_output, 8000);
+    assert_eq!(machine.candidates[1].name, "openai-chat");
+    assert_eq!(machine.stop_hooks[0].name, "stop.sh");
+    assert_eq!(machine.rules[0].tools, ["append_log"]);
+    assert_eq!(machine.tools[0].input_schema, r#"{"required":["line"],"type":"object"}"#);
+    assert!(machine.tools[1].read_only);
+    let first = &setup.providers[0];
+    assert_eq!(first.patience.idle_ms, 800);
+    assert_eq!(first.options.max_tokens, Some(8000));
+    assert_eq!(first.options.extra["metadata"]["user_id"], "u");
+    assert!(first.headers.contains_key("x-team"));
+    assert!(matches!(&first.auth, Auth::ApiKey(key) if key.expose_secret() == "key-of-a"));
+    let second = &setup.providers[1];
+    assert!(matches!(&second.auth, Auth::Bearer(key) if key.expose_secret() == "key-of-b"));
+    assert_eq!(second.base_url.as_str(), "http://127.0.0.1:9001/v1");
+    let tool = &setup.tools["append_log"];
+    assert!(tool.command[0].ends_with("/house/append_log.sh"), "{:?}", tool.command);
+    assert_eq!(tool.command[1], "x");
+    assert_eq!(setup.tools["run"].command, ["sh"]);
+    assert_eq!(setup.tools["run"].cwd.as_deref(), Some(Path::new("house/work")));
+    assert!(["TEST_KEY", "OPENAI_API_KEY"].iter().all(|key| setup.hidden.iter().any(|h| h == key)));
+}
+
+#[test]
+fn no_secret_shows_in_a_debug_print() {
+    let setup = parse(&WHOLE.replace("//127", "//user:pass-word@127")).expect("sound");
+    let shown = format!("{setup:?}");
+    assert!(!shown.contains("key-of-a") && !shown.contains("house\""), "{shown}");
+    assert!(setup.redactor().finds(b"a pass-word"));
+    assert!(setup.redactor().finds(b"a key-of-b"));
+}
+
+#[test]
+fn a_token_of_anthropic_is_a_bearer() {
+    let only = |name: &str| (name == "ANTHROPIC_AUTH_TOKEN").then(|| "token-1".to_owned());
+    let overrides = Overrides {
+        dialect: Some(Dialect::Anthropic),
+        model: Some("m".into()),
+        ..Overrides::default()
+    };
+    let setup = Setup::without_file(&overrides, &only).expect("a key is there");
+    assert!(matches!(setup.providers[0].auth, Auth::Bearer(_)));
+    assert_eq!(setup.providers[0].base_url.host_str(), Some("api.anthropic.com"));
+}
+
+#[test]
+fn flags_go_before_the_first_provider_of_the_file() {
+    let overrides = Overrides {
+        model: Some("other".into()),
+        base_url: Some("http://127.0.0.1:1".into()),
+        system: Some("be long".into()),
+        ..Overrides::default()
+    };
+    let setup = Setup::parse(WHOLE, Path::new("run.toml"), &overrides, &environment).expect("sound");
+    assert_eq!(setup.machine.candidates[0].model, "other");
+    assert_eq!(setup.machine.candidates[1].model, "gpt-test-1");
+    assert_eq!(setup.providers[0].base_url.port(), Some(1));
+    assert_eq!(setup.machine.system, "be long");
+}
+
+#[test]
+fn nothing_at_all_is_told_to_be_nothing() {
+    let error = Setup::without_file(&Overrides::default(), &process_environment);
+    insta::assert_snapshot!(error.expect_err("nothing is configured"), @r"
+    LW2006 provider: no provider: give a [[provider]] with `dialect` and `model` in the configuration, or both on the command line
+    ");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let path = Path::new("no/such/loopwright.toml");
+    let error = Setup::load(path, &Overrides::default(), &environment);
+    insta::assert_snapshot!(error.expect_err("no such file"), @r"
+    LW2001 no/such/loopwright.toml: cannot read it: there is no such file
+    ");
+}
+
+#[test]
+fn broken_toml_is_told_with_its_place() {
+    insta::assert_snapshot!(refused("system = \"x\n[limits]"), @"");
+    insta::assert_snapshot!(refused("[limits]\ntool_rounds = 3\ntool_round = 4\n"), @"");
+    insta::assert_snapshot!(refused("\nsytem = \"x\"\n"), @"");
+    insta::assert_snapshot!(
+        refused("[[provider]]\ndialect = \"anthropics\"\nmodel = \"m\"\n"), @""
+    );
+    insta::assert_snapshot!(refused("[[provider]]\ndialect = \"anthropic\"\n"), @"");
+    insta::assert_snapshot!(refused("[[hook]]\nevent = \"Stopp\"\ncommand = [\"x\"]\n"), @"");
+    insta::assert_snapshot!(refused("[limits]\n  tool_rounds = -1\n"), @"");
+}
+
+#[test]
+fn every_wrong_value_is_told_at_its_place() {
+    let text = r#"
+[[provider]]
+dialect = "anthropic"
+model = "m"
+base_url = "ftp://user:secret@host/path?key=secret"
+api_key_env = "NO_SUCH_KEY"
+idle_timeout_ms = 0
+
+[[provider]]
+dialect = "gemini"
+model = "m"
+headers = { "bad name" = "x" }
+
+[[tool]]
+name = "t"
+command = []
+input_schema = { type = "objekt" }
+
+[[tool]]
+name = "u"
+command = ["u"]
+concurrency_safe = true
+safe_when = [{ pointer = "cmd", matches = "(" }]
+max_output_bytes = 99999999
+
+[[require]]
+when = "(?i"
+tools = ["t"]
+"#;
+    insta::assert_snapshot!(refused(text), @"");
+}
+
+#[test]
+fn what_does_not_fit_together_is_told_in_the_words_of_the_file() {
+    let text = r#"
+force_tool = "nobody"
+
+[[provider]]
+name = "a"
+dialect = "ollama"
+model = "m"
+context_window = 4000
+max_output = 4000
+
+[[provider]]
+name = "a"
+dialect = "ollama"
+model = "m"
+
+[[tool]]
+name = "t"
+command = ["t"]
+
+[[tool]]
+name = "t"
+command = ["t"]
+
+[[require]]
+when = "x"
+tools = ["t", "u"]
+
+[[require]]
+when = "y"
+tools = []
+
+[limits]
+tool_rounds = 1
+parallel_tools = 0
+"#;
+    insta::assert_snapshot!(refused(text), @"");
+}

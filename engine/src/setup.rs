@@ -1,0 +1,134 @@
+//! Everything a run needs, checked and ready: what the machine is told, and what the world must
+//! know to carry out its orders.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use machine_spec::config::RunConfig;
+use replay::redact::Redactor;
+use reqwest::Url;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
+use wire::Dialect;
+
+use crate::assess::Assessor;
+use crate::hooks::Hook;
+use crate::rules::Rules;
+use crate::tools::Tool;
+
+/// Everything a run needs.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// What the machine is told; it is part of the recording.
+    pub machine: RunConfig,
+    /// The providers, in the order of the candidates.
+    pub providers: Vec<Provider>,
+    /// The tools by name.
+    pub tools: BTreeMap<String, Arc<Tool>>,
+    /// The stop hooks, in their order.
+    pub hooks: Vec<Hook>,
+    /// The patterns of the required-tool rules, in their order.
+    pub rules: Rules,
+    /// Schemas and concurrency of the tools.
+    pub assessor: Arc<Assessor>,
+    /// Environment variables that hold keys: no tool and no hook sees them.
+    pub hidden: Vec<String>,
+    /// Where the configuration came from, for people.
+    pub origin: Option<PathBuf>,
+}
+
+impl Setup {
+    /// A redactor for all secrets of this setup.
+    #[must_use]
+    pub fn redactor(&self) -> Redactor {
+        let keys = self.providers.iter().filter_map(|provider| provider.auth.secret());
+        let headers = self.providers.iter().flat_map(|provider| provider.headers.values());
+        let secrets = keys.chain(headers).map(ExposeSecret::expose_secret);
+        let passwords = self.providers.iter().filter_map(|provider| provider.base_url.password());
+        Redactor::new(secrets.chain(passwords))
+    }
+}
+
+/// One endpoint and one model behind it.
+#[derive(Clone, Debug)]
+pub struct Provider {
+    /// Name in the configuration.
+    pub name: String,
+    /// What it speaks.
+    pub dialect: Dialect,
+    /// Model as the endpoint knows it.
+    pub model: String,
+    /// Where it is, with or without a version at the end.
+    pub base_url: Url,
+    /// How requests prove who sends them.
+    pub auth: Auth,
+    /// Further headers of every request. They may be secret and are treated so.
+    pub headers: BTreeMap<String, SecretString>,
+    /// How long it may take.
+    pub patience: Patience,
+    /// What the encoder is told.
+    pub options: Options,
+}
+
+/// How requests prove who sends them.
+#[derive(Clone, Debug)]
+pub enum Auth {
+    /// They do not.
+    None,
+    /// In the header `x-api-key`.
+    ApiKey(SecretString),
+    /// In the header `authorization`, as a bearer.
+    Bearer(SecretString),
+    /// In the header `x-goog-api-key`.
+    GoogleKey(SecretString),
+}
+
+impl Auth {
+    /// The secret, if there is one.
+    #[must_use]
+    pub fn secret(&self) -> Option<&SecretString> {
+        match self {
+            Auth::None => None,
+            Auth::ApiKey(key) | Auth::Bearer(key) | Auth::GoogleKey(key) => Some(key),
+        }
+    }
+}
+
+/// How long an endpoint may take, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// To accept a connection.
+    pub connect_ms: u64,
+    /// From the request to the head of the response.
+    pub request_ms: u64,
+    /// Without any byte of a response that has begun. Any byte starts it again.
+    pub idle_ms: u64,
+    /// Without anything that says more: keep-alives do not count.
+    pub progress_ms: u64,
+    /// After the message is complete, for usage that may still come.
+    pub linger_ms: u64,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience {
+            connect_ms: 10_000,
+            request_ms: 600_000,
+            idle_ms: 180_000,
+            progress_ms: 300_000,
+            linger_ms: 2_000,
+        }
+    }
+}
+
+/// What an encoder is told besides the request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The most tokens of an answer.
+    pub max_tokens: Option<u64>,
+    /// How freely the model chooses its words.
+    pub temperature: Option<f64>,
+    /// Further members of the request body.
+    pub extra: Map<String, Value>,
+}
