@@ -59,7 +59,8 @@ impl Setup {
                 std::io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
                 _ => error.to_string(),
             };
-            let problem = Problem::new(Code::ConfigUnreadable, "", format!("cannot read it: {message}"));
+            let problem =
+                Problem::new(Code::ConfigUnreadable, "", format!("cannot read it: {message}"));
             ConfigError { file: Some(path.to_owned()), problems: vec![problem] }
         })?;
         let mut setup = Setup::parse(&text, path, overrides, environment)?;
@@ -80,9 +81,8 @@ impl Setup {
         environment: Environment<'_>,
     ) -> Result<Setup, ConfigError> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        let read = file::read(text).and_then(|file| {
-            build::setup(file, overrides, folder, environment)
-        });
+        let read =
+            file::read(text).and_then(|file| build::setup(file, overrides, folder, environment));
         read.map_err(|mut problems| {
             locate::place(text, &mut problems);
             ConfigError { file: Some(path.to_owned()), problems }

@@ -112,7 +112,7 @@ mod tests {
 
     use super::{Tool, ToolScene, run};
     use crate::process::Leave;
-    
+
     fn tool(script: &str) -> Tool {
         Tool {
             name: "t".into(),

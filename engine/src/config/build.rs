@@ -170,7 +170,14 @@ impl Build<'_> {
                     hidden.extend(key_variable);
                     let (dialect, model) = (table.dialect, table.model);
                     providers.push(Provider {
-                        name, dialect, model, base_url, auth, headers, patience, options,
+                        name,
+                        dialect,
+                        model,
+                        base_url,
+                        auth,
+                        headers,
+                        patience,
+                        options,
                     });
                 }
                 Err(problems) => self.problems.extend(problems),
@@ -240,9 +247,8 @@ impl Build<'_> {
         for (index, one) in table.safe_when.iter().enumerate() {
             let at = format!("{at}.safe_when[{index}]");
             if !(one.pointer.is_empty() || one.pointer.starts_with('/')) {
-                let message = format!(
-                    "`{}` is not a JSON pointer; expected one such as `/cmd`", one.pointer
-                );
+                let message =
+                    format!("`{}` is not a JSON pointer; expected one such as `/cmd`", one.pointer);
                 self.problem(Code::ConfigValue, format!("{at}.pointer"), message);
             }
             let pattern = self.keep(pattern(format!("{at}.matches"), &one.matches));
@@ -290,7 +296,8 @@ impl Build<'_> {
                 if program.contains('/') {
                     let folder = std::path::absolute(self.folder);
                     let folder = folder.unwrap_or_else(|_| PathBuf::from(self.folder));
-                    *program = folder.join(&*program).display().to_string();
+                    let whole: PathBuf = folder.join(&*program).components().collect();
+                    *program = whole.display().to_string();
                 }
             }
             Some(_) | None => {
@@ -355,10 +362,15 @@ fn validator(at: &str, schema: &Value) -> Result<jsonschema::Validator, Problem>
 
 /// A fault as the machine found it, in the words of the file.
 fn problem_of(fault: &Fault) -> Problem {
-    let at = [("candidates", "provider"), ("tools", "tool"), ("stop_hooks", "hook"), ("rules", "require")]
-        .iter()
-        .find_map(|(ours, theirs)| Some(format!("{theirs}{}", fault.at.strip_prefix(ours)?)))
-        .unwrap_or_else(|| fault.at.clone());
+    let at = [
+        ("candidates", "provider"),
+        ("tools", "tool"),
+        ("stop_hooks", "hook"),
+        ("rules", "require"),
+    ]
+    .iter()
+    .find_map(|(ours, theirs)| Some(format!("{theirs}{}", fault.at.strip_prefix(ours)?)))
+    .unwrap_or_else(|| fault.at.clone());
     let found = &fault.found;
     let message = match fault.kind {
         FaultKind::NoCandidate => "give at least one [[provider]]".to_owned(),
@@ -368,7 +380,9 @@ fn problem_of(fault: &Fault) -> Problem {
         FaultKind::EmptyName => "must not be empty".to_owned(),
         FaultKind::DuplicateTool => format!("there is another tool named `{found}`; rename one"),
         FaultKind::UnknownTool => {
-            format!("there is no tool named `{found}`; declare it as a [[tool]] or correct the name")
+            format!(
+                "there is no tool named `{found}`; declare it as a [[tool]] or correct the name"
+            )
         }
         FaultKind::EmptyRule => format!("the rule for `{found}` requires nothing; name its tools"),
         FaultKind::LimitTooSmall => format!("must be at least 1, found {found}"),

@@ -157,8 +157,8 @@ pub(super) fn headers(
 ) -> Result<BTreeMap<String, SecretString>, Problem> {
     let mut headers = BTreeMap::new();
     for (name, value) in given {
-        let sound = HeaderName::try_from(name.as_str()).is_ok()
-            && HeaderValue::from_str(&value).is_ok();
+        let sound =
+            HeaderName::try_from(name.as_str()).is_ok() && HeaderValue::from_str(&value).is_ok();
         if !sound {
             let message = format!("`{name}` and its value do not make a header of HTTP");
             return Err(Problem::new(Code::ConfigValue, format!("{at}.headers.{name}"), message));
