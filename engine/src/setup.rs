@@ -9,8 +9,8 @@ use machine_spec::config::RunConfig;
 use replay::redact::Redactor;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Map, Value};
 use wire::Dialect;
+use wire::encode::EncodeOptions;
 
 use crate::assess::Assessor;
 use crate::hooks::Hook;
@@ -45,9 +45,17 @@ impl Setup {
         let keys = self.providers.iter().filter_map(|provider| provider.auth.secret());
         let headers = self.providers.iter().flat_map(|provider| provider.headers.values());
         let secrets = keys.chain(headers).map(ExposeSecret::expose_secret);
-        let passwords = self.providers.iter().filter_map(|provider| provider.base_url.password());
-        Redactor::new(secrets.chain(passwords))
+        let urls = self.providers.iter().flat_map(|provider| secrets_of(&provider.base_url));
+        Redactor::new(secrets.map(str::to_owned).chain(urls))
     }
+}
+
+/// What must not be shown of a URL: its password, and what its query calls a key.
+fn secrets_of(url: &Url) -> impl Iterator<Item = String> {
+    let told =
+        |name: &str| ["key", "token", "secret", "sig"].iter().any(|word| name.contains(word));
+    let query = url.query_pairs().filter(move |(name, _)| told(&name.to_lowercase()));
+    url.password().map(str::to_owned).into_iter().chain(query.map(|(_, value)| value.into_owned()))
 }
 
 /// One endpoint and one model behind it.
@@ -68,7 +76,7 @@ pub struct Provider {
     /// How long it may take.
     pub patience: Patience,
     /// What the encoder is told.
-    pub options: Options,
+    pub options: EncodeOptions,
 }
 
 /// How requests prove who sends them.
@@ -120,15 +128,4 @@ impl Default for Patience {
             linger_ms: 2_000,
         }
     }
-}
-
-/// What an encoder is told besides the request.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options {
-    /// The most tokens of an answer.
-    pub max_tokens: Option<u64>,
-    /// How freely the model chooses its words.
-    pub temperature: Option<f64>,
-    /// Further members of the request body.
-    pub extra: Map<String, Value>,
 }

@@ -1,25 +1,24 @@
 //! From the tables of a file to a setup: every value checked, every fault told at its place.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use machine_spec::config::{Candidate, Fault, FaultKind, HookSpec, Rule, RunConfig, ToolSpec};
-use regex::Regex;
-use serde_json::{Value, json};
+use machine_spec::config::{Candidate, RunConfig};
+use wire::catalogue::Catalogue;
+use wire::encode::EncodeOptions;
 
 use super::endpoint::{self, Endpoint};
-use super::file::{ConfigFile, HookEvent, HookTable, ProviderTable, RequireTable, ToolTable};
+use super::file::{ConfigFile, ProviderTable};
 use super::{Environment, Overrides, Problem};
-use crate::assess::{Assessor, Concurrency, Condition, Judge};
+use crate::assess::Assessor;
 use crate::error::Code;
-use crate::hooks::Hook;
 use crate::rules::Rules;
-use crate::setup::{Options, Patience, Provider, Setup};
-use crate::tools::Tool;
+use crate::setup::{Patience, Provider, Setup};
 
-/// The most bytes of output that a tool may be allowed.
-const MOST_OUTPUT: usize = 16 << 20;
+mod commands;
+mod faults;
+
+use commands::Commands;
 
 /// Builds the setup.
 pub(super) fn setup(
@@ -31,18 +30,16 @@ pub(super) fn setup(
     let mut build = Build { folder, environment, problems: Vec::new() };
     build.override_with(&mut file, overrides);
     let system = build.system(&file, overrides);
-    let (providers, candidates, mut hidden) = build.providers(file.providers);
-    hidden.extend(endpoint::all_key_variables().map(str::to_owned));
-    hidden.sort();
-    hidden.dedup();
-    let (tools, specs, judges) = build.tools(file.tools);
-    let (hooks, stop_hooks) = build.hooks(file.hooks);
-    let (rules, patterns) = build.rules(file.requirements);
+    let Endpoints { providers, candidates, hidden } = build.providers(file.providers);
+    let mut commands = Commands::default();
+    build.tools(file.tools, &mut commands);
+    build.hooks(file.hooks, &mut commands);
+    build.rules(file.requirements, &mut commands);
     let machine = RunConfig {
         candidates,
-        tools: specs,
-        stop_hooks,
-        rules,
+        tools: commands.specs,
+        stop_hooks: commands.stop_hooks,
+        rules: commands.rules,
         system,
         force_tool: file.force_tool,
         limits: file.limits,
@@ -50,7 +47,7 @@ pub(super) fn setup(
         ..RunConfig::default()
     };
     if build.problems.is_empty() {
-        build.problems.extend(machine.faults().iter().map(problem_of));
+        build.problems.extend(machine.faults().iter().map(faults::problem));
     }
     if !build.problems.is_empty() {
         return Err(build.problems);
@@ -58,13 +55,21 @@ pub(super) fn setup(
     Ok(Setup {
         machine,
         providers,
-        tools,
-        hooks,
-        rules: Rules::new(patterns),
-        assessor: Arc::new(Assessor::new(judges)),
+        tools: commands.tools,
+        hooks: commands.hooks,
+        rules: Rules::new(commands.patterns),
+        assessor: Arc::new(Assessor::new(commands.judges)),
         hidden,
         origin: None,
     })
+}
+
+/// The providers as the machine and the engine want them.
+#[derive(Default)]
+struct Endpoints {
+    providers: Vec<Provider>,
+    candidates: Vec<Candidate>,
+    hidden: Vec<String>,
 }
 
 struct Build<'a> {
@@ -127,49 +132,34 @@ impl Build<'_> {
         })
     }
 
-    fn providers(
-        &mut self,
-        tables: Vec<ProviderTable>,
-    ) -> (Vec<Provider>, Vec<Candidate>, Vec<String>) {
-        let (mut providers, mut candidates, mut hidden) = (Vec::new(), Vec::new(), Vec::new());
+    fn positive(&mut self, at: &str, key: &str, ms: u64) {
+        if ms == 0 {
+            let message = "must be at least 1 millisecond, found 0";
+            self.problem(Code::ConfigValue, format!("{at}.{key}"), message);
+        }
+    }
+
+    fn providers(&mut self, tables: Vec<ProviderTable>) -> Endpoints {
+        let mut endpoints = Endpoints::default();
         for (index, table) in tables.into_iter().enumerate() {
             let at = format!("provider[{index}]");
-            let name = table.name.unwrap_or_else(|| table.dialect.word().to_owned());
-            candidates.push(Candidate {
+            let name = table.name.clone().unwrap_or_else(|| table.dialect.word().to_owned());
+            endpoints.candidates.push(Candidate {
                 name: name.clone(),
                 model: table.model.clone(),
-                context_window: table.context_window,
+                context_window: window(&table),
                 // What a request may produce must fit into the window with what it says.
                 max_output: table.max_output.or(table.max_tokens).unwrap_or(0),
             });
-            let usual = Patience::default();
-            let patience = Patience {
-                connect_ms: table.connect_timeout_ms.unwrap_or(usual.connect_ms),
-                request_ms: table.request_timeout_ms.unwrap_or(usual.request_ms),
-                idle_ms: table.idle_timeout_ms.unwrap_or(usual.idle_ms),
-                progress_ms: table.progress_timeout_ms.unwrap_or(usual.progress_ms),
-                linger_ms: table.linger_ms.unwrap_or(usual.linger_ms),
-            };
-            for (key, ms) in [
-                ("connect_timeout_ms", patience.connect_ms),
-                ("request_timeout_ms", patience.request_ms),
-                ("idle_timeout_ms", patience.idle_ms),
-                ("progress_timeout_ms", patience.progress_ms),
-            ] {
-                self.positive(&at, key, ms);
-            }
-            let options = Options {
-                max_tokens: table.max_tokens.or(table.max_output),
-                temperature: table.temperature,
-                extra: table.extra,
-            };
+            let patience = self.patience(&at, &table);
+            let options = self.options(&at, &table);
             let headers = self.keep(endpoint::headers(&at, table.headers)).unwrap_or_default();
             let (url, key) = (table.base_url.as_deref(), table.api_key_env.as_deref());
             match endpoint::find(&at, table.dialect, url, key, self.environment) {
                 Ok(Endpoint { base_url, auth, key_variable }) => {
-                    hidden.extend(key_variable);
+                    endpoints.hidden.extend(key_variable);
                     let (dialect, model) = (table.dialect, table.model);
-                    providers.push(Provider {
+                    endpoints.providers.push(Provider {
                         name,
                         dialect,
                         model,
@@ -183,129 +173,53 @@ impl Build<'_> {
                 Err(problems) => self.problems.extend(problems),
             }
         }
-        (providers, candidates, hidden)
+        endpoints.hidden.extend(endpoint::all_key_variables().map(str::to_owned));
+        endpoints.hidden.sort();
+        endpoints.hidden.dedup();
+        endpoints
     }
 
-    fn positive(&mut self, at: &str, key: &str, ms: u64) {
-        if ms == 0 {
-            let message = "must be at least 1 millisecond, found 0";
-            self.problem(Code::ConfigValue, format!("{at}.{key}"), message);
+    fn patience(&mut self, at: &str, table: &ProviderTable) -> Patience {
+        let usual = Patience::default();
+        let patience = Patience {
+            connect_ms: table.connect_timeout_ms.unwrap_or(usual.connect_ms),
+            request_ms: table.request_timeout_ms.unwrap_or(usual.request_ms),
+            idle_ms: table.idle_timeout_ms.unwrap_or(usual.idle_ms),
+            progress_ms: table.progress_timeout_ms.unwrap_or(usual.progress_ms),
+            linger_ms: table.linger_ms.unwrap_or(usual.linger_ms),
+        };
+        for (key, ms) in [
+            ("connect_timeout_ms", patience.connect_ms),
+            ("request_timeout_ms", patience.request_ms),
+            ("idle_timeout_ms", patience.idle_ms),
+            ("progress_timeout_ms", patience.progress_ms),
+        ] {
+            self.positive(at, key, ms);
         }
+        patience
     }
 
-    fn tools(
-        &mut self,
-        tables: Vec<ToolTable>,
-    ) -> (BTreeMap<String, Arc<Tool>>, Vec<ToolSpec>, BTreeMap<String, Judge>) {
-        let (mut tools, mut specs, mut judges) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
-        for (index, table) in tables.into_iter().enumerate() {
-            let at = format!("tool[{index}]");
-            self.positive(&at, "timeout_ms", table.timeout_ms);
-            if table.max_output_bytes > MOST_OUTPUT {
-                let message =
-                    format!("may be at most {MOST_OUTPUT}, found {}", table.max_output_bytes);
-                self.problem(Code::ConfigValue, format!("{at}.max_output_bytes"), message);
-            }
-            let schema = table.input_schema.clone().unwrap_or_else(|| json!({ "type": "object" }));
-            let concurrency = self.concurrency(&at, &table);
-            if let Some(validator) = self.keep(validator(&at, &schema)) {
-                let judge = Judge { schema: validator, concurrency };
-                judges.insert(table.name.clone(), judge);
-            }
-            specs.push(ToolSpec {
-                name: table.name.clone(),
-                description: table.description,
-                input_schema: schema.to_string(),
-                read_only: table.read_only,
-            });
-            let command = self.command(&at, table.command);
-            let tool = Tool {
-                name: table.name.clone(),
-                command,
-                timeout_ms: table.timeout_ms,
-                max_output_bytes: table.max_output_bytes,
-                env: table.env,
-                cwd: table.cwd.map(|cwd| self.folder.join(cwd)),
-            };
-            tools.insert(table.name, Arc::new(tool));
+    fn options(&mut self, at: &str, table: &ProviderTable) -> EncodeOptions {
+        let options = EncodeOptions {
+            max_tokens: table.max_tokens,
+            temperature: table.temperature,
+            extra: table.extra.clone(),
+            ..EncodeOptions::default()
+        };
+        for key in options.reserved_extras(table.dialect) {
+            let message = format!("`{key}` is written by the engine itself; leave it out");
+            self.problem(Code::ConfigValue, format!("{at}.extra.{key}"), message);
         }
-        (tools, specs, judges)
+        options
     }
+}
 
-    fn concurrency(&mut self, at: &str, table: &ToolTable) -> Concurrency {
-        match (table.concurrency_safe, table.safe_when.as_slice()) {
-            (true, []) => return Concurrency::Always,
-            (false, []) => return Concurrency::Never,
-            (true, _) => {
-                let message = "a tool is either always safe or safe when its arguments match: \
-                               leave one of `concurrency_safe` and `safe_when` out";
-                self.problem(Code::ConfigValue, format!("{at}.safe_when"), message);
-            }
-            (false, _) => {}
-        }
-        let mut conditions = Vec::new();
-        for (index, one) in table.safe_when.iter().enumerate() {
-            let at = format!("{at}.safe_when[{index}]");
-            if !(one.pointer.is_empty() || one.pointer.starts_with('/')) {
-                let message =
-                    format!("`{}` is not a JSON pointer; expected one such as `/cmd`", one.pointer);
-                self.problem(Code::ConfigValue, format!("{at}.pointer"), message);
-            }
-            let pattern = self.keep(pattern(format!("{at}.matches"), &one.matches));
-            let pointer = one.pointer.clone();
-            conditions.extend(pattern.map(|matches| Condition { pointer, matches }));
-        }
-        Concurrency::When(conditions)
-    }
-
-    fn hooks(&mut self, tables: Vec<HookTable>) -> (Vec<Hook>, Vec<HookSpec>) {
-        let (mut hooks, mut specs) = (Vec::new(), Vec::new());
-        for (index, table) in tables.into_iter().enumerate() {
-            let at = format!("hook[{index}]");
-            let HookEvent::Stop = table.event;
-            self.positive(&at, "timeout_ms", table.timeout_ms);
-            let command = self.command(&at, table.command);
-            let name = table.name.unwrap_or_else(|| hook_name(index, &command));
-            specs.push(HookSpec { name: name.clone() });
-            hooks.push(Hook {
-                name,
-                command,
-                timeout_ms: table.timeout_ms,
-                env: table.env,
-                cwd: table.cwd.map(|cwd| self.folder.join(cwd)),
-            });
-        }
-        (hooks, specs)
-    }
-
-    fn rules(&mut self, tables: Vec<RequireTable>) -> (Vec<Rule>, Vec<Regex>) {
-        let (mut rules, mut patterns) = (Vec::new(), Vec::new());
-        for (index, table) in tables.into_iter().enumerate() {
-            let at = format!("require[{index}].when");
-            patterns.extend(self.keep(pattern(at, &table.when)));
-            rules.push(Rule { when: table.when, tools: table.tools });
-        }
-        (rules, patterns)
-    }
-
-    /// A command whose program, where it is a relative path, starts from the folder of the file.
-    /// A bare name is looked for in the usual places.
-    fn command(&mut self, at: &str, mut command: Vec<String>) -> Vec<String> {
-        match command.first_mut() {
-            Some(program) if !program.is_empty() => {
-                if program.contains('/') {
-                    let folder = std::path::absolute(self.folder);
-                    let folder = folder.unwrap_or_else(|_| PathBuf::from(self.folder));
-                    let whole: PathBuf = folder.join(&*program).components().collect();
-                    *program = whole.display().to_string();
-                }
-            }
-            Some(_) | None => {
-                let message = "expected a program and its arguments, found none";
-                self.problem(Code::ConfigValue, format!("{at}.command"), message);
-            }
-        }
-        command
+/// The window that was configured, else the one the catalogue knows for exactly this model, else 0:
+/// a guess would compact conversations that fit.
+fn window(table: &ProviderTable) -> u64 {
+    match table.context_window {
+        Some(configured) => configured,
+        None => Catalogue::vendored().find(&table.model).map_or(0, |facts| facts.context),
     }
 }
 
@@ -318,11 +232,11 @@ impl ProviderTable {
             model,
             base_url: None,
             api_key_env: None,
-            context_window: 0,
+            context_window: None,
             max_output: None,
             max_tokens: None,
             temperature: None,
-            headers: BTreeMap::new(),
+            headers: std::collections::BTreeMap::new(),
             extra: serde_json::Map::new(),
             connect_timeout_ms: None,
             request_timeout_ms: None,
@@ -331,69 +245,4 @@ impl ProviderTable {
             linger_ms: None,
         }
     }
-}
-
-fn hook_name(index: usize, command: &[String]) -> String {
-    let program = command.first().map(Path::new).and_then(Path::file_name);
-    program.map_or_else(|| format!("hook {index}"), |name| name.display().to_string())
-}
-
-fn pattern(at: String, text: &str) -> Result<Regex, Problem> {
-    Regex::new(text).map_err(|error| {
-        // The engine draws the pattern with a marker below; the last line says what is wrong.
-        let told = error.to_string();
-        let why = told.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        Problem::new(Code::ConfigValue, at, format!("`{text}` is not a regular expression: {why}"))
-    })
-}
-
-fn validator(at: &str, schema: &Value) -> Result<jsonschema::Validator, Problem> {
-    let at = format!("{at}.input_schema");
-    if !schema.is_object() {
-        let message = format!("expected a table with a JSON Schema, found {schema}");
-        return Err(Problem::new(Code::ConfigValue, at, message));
-    }
-    jsonschema::validator_for(schema).map_err(|error| {
-        let inside = error.instance_path().as_str().to_owned();
-        let inside = if inside.is_empty() { String::new() } else { format!(" at {inside}") };
-        Problem::new(Code::ConfigValue, at, format!("not a JSON Schema{inside}: {error}"))
-    })
-}
-
-/// A fault as the machine found it, in the words of the file.
-fn problem_of(fault: &Fault) -> Problem {
-    let at = [
-        ("candidates", "provider"),
-        ("tools", "tool"),
-        ("stop_hooks", "hook"),
-        ("rules", "require"),
-    ]
-    .iter()
-    .find_map(|(ours, theirs)| Some(format!("{theirs}{}", fault.at.strip_prefix(ours)?)))
-    .unwrap_or_else(|| fault.at.clone());
-    let found = &fault.found;
-    let message = match fault.kind {
-        FaultKind::NoCandidate => "give at least one [[provider]]".to_owned(),
-        FaultKind::DuplicateCandidate => {
-            format!("`{found}` stands in the chain already with the same model; leave one out")
-        }
-        FaultKind::EmptyName => "must not be empty".to_owned(),
-        FaultKind::DuplicateTool => format!("there is another tool named `{found}`; rename one"),
-        FaultKind::UnknownTool => {
-            format!(
-                "there is no tool named `{found}`; declare it as a [[tool]] or correct the name"
-            )
-        }
-        FaultKind::EmptyRule => format!("the rule for `{found}` requires nothing; name its tools"),
-        FaultKind::LimitTooSmall => format!("must be at least 1, found {found}"),
-        FaultKind::LimitTooLarge => {
-            "the limits together allow more requests than can be counted; lower some of them"
-                .to_owned()
-        }
-        FaultKind::WindowTooSmall => format!(
-            "the {found} tokens reserved for the output leave nothing of the context window"
-        ),
-        FaultKind::HistoryUnpaired => "a call in the history has no result".to_owned(),
-    };
-    Problem::new(Code::ConfigFault, at, message)
 }

@@ -47,9 +47,6 @@ fn parse_url(spelled: &str) -> Result<Url, String> {
         "http" | "https" if url.has_host() => {}
         _ => return Err(format!("`{}` is not a URL of http or https", shown())),
     }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(format!("`{}` must end with its path; put keys into `api_key_env`", shown()));
-    }
     Ok(url)
 }
 

@@ -40,8 +40,7 @@ pub(super) struct ProviderTable {
     pub(super) model: String,
     pub(super) base_url: Option<String>,
     pub(super) api_key_env: Option<String>,
-    #[serde(default)]
-    pub(super) context_window: u64,
+    pub(super) context_window: Option<u64>,
     pub(super) max_output: Option<u64>,
     pub(super) max_tokens: Option<u64>,
     pub(super) temperature: Option<f64>,

@@ -97,7 +97,7 @@ fn every_name_reaches_its_place() {
     assert!(machine.tools[1].read_only);
     let first = &setup.providers[0];
     assert_eq!(first.patience.idle_ms, 800);
-    assert_eq!(first.options.max_tokens, Some(8000));
+    assert_eq!((first.options.max_tokens, first.options.temperature), (None, Some(0.5)));
     assert_eq!(first.options.extra["metadata"]["user_id"], "u");
     assert!(first.headers.contains_key("x-team"));
     assert!(matches!(&first.auth, Auth::ApiKey(key) if key.expose_secret() == "key-of-a"));
@@ -173,8 +173,8 @@ fn a_missing_file_is_named() {
 )]
 #[case::unknown_policy(
     "[policy]\npreset = \"balanced\"\nearly = 4\n",
-    "LW2002 house/run.toml:3:1: unknown field `early`, expected `preset` or \
-     `early_start`"
+    "LW2002 house/run.toml:3:1: unknown field `early`, expected one of \
+     `preset`, `early_start`, `compact`, `truncate`"
 )]
 #[case::unknown_key(
     "\nsytem = \"x\"\n",

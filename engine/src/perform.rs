@@ -1,0 +1,356 @@
+//! From an effect to a future, and from its completion to an input with the same id.
+//!
+//! An order is carried out as it is given: nothing is put off, merged or repeated. `Cancel` really
+//! cancels: a response's connection is closed, a process group is asked to end and then killed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use machine_spec::config::RunConfig;
+use machine_spec::effect::{HookQuestion, SealedRequest, TimerFor};
+use machine_spec::ids::{AttemptId, CallId, EffectId, HookId};
+use machine_spec::input::{Compaction, HookAnswer};
+use machine_spec::model::{Closure, Failure};
+use machine_spec::policy::Compactor;
+use machine_spec::view::View;
+use machine_spec::{Effect, Input, State};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinHandle};
+
+use crate::assess::Assessor;
+use crate::clock::{Clock, Jitter, within_ms};
+use crate::compact;
+use crate::error::Code;
+use crate::events::{Event, Names};
+use crate::hooks::{self, Hook, HookScene};
+use crate::inbox::{Inbox, Line};
+use crate::process::Leave;
+use crate::providers::{Call, Connection, Outgoing};
+use crate::setup::Setup;
+use crate::tools::{self, Tool, ToolScene};
+
+/// How long processes that were killed at the end of a run may take to disappear.
+const LAST_GRACE_MS: u64 = 3_000;
+
+/// The longest a process may take to end after it was asked to, before it is killed.
+const PROCESS_GRACE_MS: u64 = 2_000;
+
+/// Carries out effects.
+#[derive(Debug)]
+pub(crate) struct Performer {
+    connections: Vec<Connection>,
+    tools: BTreeMap<String, Arc<Tool>>,
+    hooks: Vec<Hook>,
+    assessor: Arc<Assessor>,
+    tool_scene: Arc<ToolScene>,
+    hook_scene: HookScene,
+    clock: Clock,
+    jitter: Jitter,
+    names: Names,
+    under_way: BTreeMap<EffectId, Job>,
+}
+
+/// Something that is being carried out.
+#[derive(Debug)]
+enum Job {
+    /// A request; what it answers to.
+    Request(AbortHandle, AttemptId),
+    /// A wait, or a summary that is being written.
+    Wait(AbortHandle),
+    /// A call of a tool.
+    Tool(Process, CallId, String),
+    /// A hook.
+    Hook(Process, String),
+}
+
+#[derive(Debug)]
+struct Process {
+    leave: watch::Sender<Leave>,
+    task: JoinHandle<()>,
+}
+
+/// A request that was made ready when its step was recorded.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) body: Vec<u8>,
+    outgoing: Result<Outgoing, Failure>,
+}
+
+/// A run as its processes are told about it.
+#[derive(Clone, Debug)]
+pub(crate) struct Scene {
+    pub(crate) session: String,
+    pub(crate) cwd: String,
+    pub(crate) transcript_path: String,
+}
+
+impl Performer {
+    pub(crate) fn new(setup: Setup, scene: Scene, clock: Clock, jitter: Jitter) -> Performer {
+        let grace_ms = PROCESS_GRACE_MS.min(setup.machine.limits.settle_grace_ms / 2);
+        let tool_scene =
+            ToolScene { session: scene.session.clone(), hide: setup.hidden.clone(), grace_ms };
+        let hook_scene = HookScene {
+            session: scene.session,
+            cwd: scene.cwd,
+            transcript_path: scene.transcript_path,
+            hide: setup.hidden,
+        };
+        let candidates = setup.machine.candidates.iter();
+        let names = Names {
+            candidates: candidates.map(|one| format!("{}/{}", one.name, one.model)).collect(),
+            hooks: setup.hooks.iter().map(|hook| hook.name.clone()).collect(),
+        };
+        Performer {
+            connections: setup.providers.into_iter().map(Connection::to).collect(),
+            tools: setup.tools,
+            hooks: setup.hooks,
+            assessor: setup.assessor,
+            tool_scene: Arc::new(tool_scene),
+            hook_scene,
+            clock,
+            jitter,
+            names,
+            under_way: BTreeMap::new(),
+        }
+    }
+
+    /// The names behind the numbers.
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Makes the request of a step ready, so that its body can be noted before anything is done.
+    pub(crate) fn prepare(&mut self, config: &RunConfig, effects: &[Effect]) -> Option<Prepared> {
+        let request = effects.iter().find_map(|effect| match effect {
+            Effect::CallModel { request, .. } => Some(request),
+            Effect::RunTool { .. }
+            | Effect::AskHook { .. }
+            | Effect::Compact { .. }
+            | Effect::SetTimer { .. }
+            | Effect::Cancel { .. }
+            | Effect::Notify(_)
+            | Effect::Reject(_)
+            | Effect::Finish(_) => None,
+        })?;
+        let connection = self.connections.get_mut(usize::from(request.candidate.0))?;
+        let (body, outgoing) = connection.prepare(config, request);
+        Some(Prepared { body, outgoing })
+    }
+
+    /// Sends a request.
+    pub(crate) fn call_model(
+        &mut self,
+        line: Line,
+        request: &SealedRequest,
+        prepared: Option<Prepared>,
+    ) -> Event {
+        let id = line.id();
+        match prepared.map(|prepared| prepared.outgoing) {
+            Some(Ok(outgoing)) => {
+                let (assessor, clock) = (Arc::clone(&self.assessor), self.clock.clone());
+                let call = Call { outgoing, line, assessor, clock };
+                let task = tokio::spawn(call.run()).abort_handle();
+                self.under_way.insert(id, Job::Request(task, request.attempt));
+            }
+            Some(Err(failure)) => {
+                line.answer(Input::ModelClosed { id, closure: Closure::Failed(failure) });
+            }
+            // Every candidate of the machine has a connection; the list is made from the same one.
+            None => line.answer(Input::ModelClosed { id, closure: Closure::Ended }),
+        }
+        Event::ModelAttempt {
+            attempt: request.attempt,
+            candidate: self.names.candidate(request.candidate),
+            owner: request.owner,
+            entries: request.view.entries,
+            tokens: request.view.tokens,
+        }
+    }
+
+    /// Summarises the head of the conversation.
+    pub(crate) fn compact(&mut self, line: Line, head: &View, by: Compactor, state: &State) {
+        let id = line.id();
+        let request = match by {
+            Compactor::Model => self.summary_request(head, state),
+            // The machine orders no compaction when it is off; without a model it costs nothing.
+            Compactor::Summary | Compactor::Off => {
+                let text = machine_spec::summary::summarise(head);
+                let result = Compaction::Summarised { text };
+                return line.answer(Input::Compacted { id, result });
+            }
+        };
+        let outgoing = match request {
+            Ok(outgoing) => outgoing,
+            Err(problem) => {
+                let result = Compaction::Failed { problem };
+                return line.answer(Input::Compacted { id, result });
+            }
+        };
+        let (private, answer) = Line::private(id);
+        let (assessor, clock) = (Arc::clone(&self.assessor), self.clock.clone());
+        let call = Call { outgoing, line: private, assessor, clock };
+        let task = tokio::spawn(async move {
+            let ((), summary) = tokio::join!(call.run(), compact::listen(id, answer));
+            line.answer(summary);
+        });
+        self.under_way.insert(id, Job::Wait(task.abort_handle()));
+    }
+
+    fn summary_request(&mut self, head: &View, state: &State) -> Result<Outgoing, String> {
+        let candidate = state.frame().sweep().at;
+        let request = compact::request(head, candidate);
+        let config = compact::config(state.frame().config());
+        let connection = self.connections.get_mut(usize::from(candidate.0));
+        let connection = connection.ok_or("the candidate has no connection")?;
+        connection.prepare_aside(&config, &request).map_err(|failure| failure.message)
+    }
+
+    /// Starts a call of a tool.
+    pub(crate) fn run_tool(
+        &mut self,
+        line: Line,
+        call: CallId,
+        name: Arc<str>,
+        args: Arc<str>,
+    ) -> Event {
+        let id = line.id();
+        let event =
+            Event::ToolStarted { call, effect: id, tool: name.to_string(), args: args.to_string() };
+        let tool = self.tools.get(&*name).cloned();
+        let scene = Arc::clone(&self.tool_scene);
+        let (leave, receiver) = watch::channel(Leave::GoOn);
+        let task = tokio::spawn(async move {
+            let report = tools::run(tool, call, args, scene, receiver).await;
+            line.answer(Input::ToolReturned { id, report });
+        });
+        self.under_way.insert(id, Job::Tool(Process { leave, task }, call, name.to_string()));
+        event
+    }
+
+    /// Asks a hook.
+    pub(crate) fn ask_hook(&mut self, line: Line, hook: HookId, question: HookQuestion) -> Event {
+        let id = line.id();
+        let name = self.names.hook(hook);
+        let HookQuestion::Stop { active, reentries, .. } = &question;
+        let event =
+            Event::HookStarted { hook: name.clone(), active: *active, reentries: *reentries };
+        let hook = self.hooks.get(usize::from(hook.0)).cloned();
+        let scene = self.hook_scene.clone();
+        let (leave, receiver) = watch::channel(Leave::GoOn);
+        let told_as = name.clone();
+        let task = tokio::spawn(async move {
+            let Some(hook) = hook else {
+                let problem = "it stands in no configuration".to_owned();
+                let answer = HookAnswer::Failed { problem };
+                return line.answer(Input::HookAnswered { id, answer });
+            };
+            let asked = hooks::ask(hook, question, scene, receiver).await;
+            if let Some(message) = asked.message {
+                let message = format!("hook `{told_as}` says: {message}");
+                line.tell(Event::Warning { code: Code::HookTrouble, message });
+            }
+            line.answer(Input::HookAnswered { id, answer: asked.answer });
+        });
+        self.under_way.insert(id, Job::Hook(Process { leave, task }, name));
+        event
+    }
+
+    /// Sets a timer. A backoff is stretched by jitter, upwards, and its observers learn until when.
+    pub(crate) fn set_timer(&mut self, line: Line, after_ms: u64, why: TimerFor) -> u64 {
+        let id = line.id();
+        let wait_ms = match why {
+            TimerFor::Backoff => self.jitter.stretch(after_ms),
+            TimerFor::Settle => after_ms,
+        };
+        let clock = self.clock.clone();
+        let task = tokio::spawn(async move {
+            match why {
+                TimerFor::Backoff => clock.back_off(wait_ms).await,
+                TimerFor::Settle => crate::clock::Deadline::after_ms(wait_ms).await,
+            }
+            line.answer(Input::TimerFired { id });
+        });
+        self.under_way.insert(id, Job::Wait(task.abort_handle()));
+        wait_ms
+    }
+
+    /// When a wait that begins now will be over.
+    pub(crate) fn until_unix_ms(&self, wait_ms: u64) -> u64 {
+        self.clock.unix_ms().saturating_add(wait_ms)
+    }
+
+    /// Stops what was ordered under this id. A tool still reports how it ended; what anything else
+    /// may still say is not heard any more.
+    pub(crate) fn cancel(&mut self, id: EffectId, inbox: &mut Inbox) {
+        match self.under_way.get(&id) {
+            Some(Job::Request(task, _) | Job::Wait(task)) => {
+                task.abort();
+                self.under_way.remove(&id);
+                inbox.cut(id);
+            }
+            Some(Job::Tool(process, ..)) => process.ask_to_stop(),
+            Some(Job::Hook(process, _)) => {
+                process.ask_to_stop();
+                inbox.cut(id);
+            }
+            None => inbox.cut(id),
+        }
+    }
+
+    /// The attempt that this effect is, while it is under way.
+    pub(crate) fn attempt(&self, id: EffectId) -> Option<AttemptId> {
+        match self.under_way.get(&id) {
+            Some(Job::Request(_, attempt)) => Some(*attempt),
+            Some(Job::Wait(_) | Job::Tool(..) | Job::Hook(..)) | None => None,
+        }
+    }
+
+    /// An answer was taken: what it answers is not under way any more. Gives what observers see.
+    pub(crate) fn settled(&mut self, input: &Input) -> Option<Event> {
+        match input {
+            Input::UserSaid { .. } | Input::Interrupted { .. } | Input::ModelSaid { .. } => None,
+            Input::ModelClosed { id, .. }
+            | Input::TimerFired { id }
+            | Input::Compacted { id, .. } => {
+                self.under_way.remove(id);
+                None
+            }
+            Input::ToolReturned { id, report } => {
+                let Some(Job::Tool(_, call, tool)) = self.under_way.remove(id) else { return None };
+                let (status, output) = (report.status, report.output.clone());
+                Some(Event::ToolFinished { call, effect: *id, tool, status, output })
+            }
+            Input::HookAnswered { id, answer } => {
+                let Some(Job::Hook(_, hook)) = self.under_way.remove(id) else { return None };
+                Some(Event::HookFinished { hook, answer: answer.clone() })
+            }
+        }
+    }
+
+    /// The run is over: stops everything and waits, within bounds, until nothing is left.
+    pub(crate) async fn close(self) {
+        let mut processes = Vec::new();
+        for job in self.under_way.into_values() {
+            match job {
+                Job::Request(task, _) | Job::Wait(task) => task.abort(),
+                Job::Tool(process, ..) | Job::Hook(process, _) => {
+                    process.leave.send_replace(Leave::Kill);
+                    processes.push(process.task);
+                }
+            }
+        }
+        within_ms(LAST_GRACE_MS, async {
+            for task in processes {
+                // A task that panicked has let go of its process, which is killed with it.
+                let _ = task.await;
+            }
+        })
+        .await;
+    }
+}
+
+impl Process {
+    fn ask_to_stop(&self) {
+        self.leave.send_replace(Leave::Stop);
+    }
+}

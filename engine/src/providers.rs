@@ -1,0 +1,169 @@
+//! Providers over HTTP: one connection each, opened for one request at a time.
+//!
+//! The dialects come from `wire`; here are the address, the headers, the credentials and the
+//! watchdogs. Nothing is repeated here, redirected or followed up: only the machine retries.
+
+use std::sync::OnceLock;
+
+use machine_spec::config::RunConfig;
+use machine_spec::effect::SealedRequest;
+use machine_spec::model::{ErrorClass, Failure};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url, redirect, retry};
+use secrecy::{ExposeSecret, SecretString};
+use std::time::Duration;
+use wire::Dialect;
+use wire::encode::Encoder;
+
+use crate::setup::{Auth, Patience, Provider};
+
+mod fault;
+mod stream;
+
+pub(crate) use stream::Call;
+
+/// The version of its API that is asked of Anthropic.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// A provider, ready to be asked.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    provider: Provider,
+    encoder: Encoder,
+    client: Result<Client, String>,
+}
+
+/// A request, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) dialect: Dialect,
+    pub(crate) client: Client,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+    pub(crate) patience: Patience,
+}
+
+impl Connection {
+    /// A connection to a provider. Nothing is sent yet.
+    pub(crate) fn to(provider: Provider) -> Connection {
+        let encoder = Encoder::new(provider.dialect, provider.options.clone());
+        let client = client(&provider);
+        Connection { provider, encoder, client }
+    }
+
+    /// Makes a request ready. The body is what the recording notes, even if it cannot be sent.
+    pub(crate) fn prepare(
+        &mut self,
+        config: &RunConfig,
+        request: &SealedRequest,
+    ) -> (Vec<u8>, Result<Outgoing, Failure>) {
+        let encoded = self.encoder.encode(config, request);
+        let body = encoded.body;
+        let outgoing = self.outgoing(&encoded.path, &body);
+        (body, outgoing)
+    }
+
+    /// Makes a request ready that does not belong to the conversation: the encoder of the
+    /// conversation, which only ever appends, never sees it.
+    pub(crate) fn prepare_aside(
+        &self,
+        config: &RunConfig,
+        request: &SealedRequest,
+    ) -> Result<Outgoing, Failure> {
+        let mut encoder = Encoder::new(self.provider.dialect, self.provider.options.clone());
+        let encoded = encoder.encode(config, request);
+        self.outgoing(&encoded.path, &encoded.body)
+    }
+
+    fn outgoing(&self, path: &str, body: &[u8]) -> Result<Outgoing, Failure> {
+        let provider = &self.provider;
+        let client =
+            self.client.clone().map_err(|problem| Failure::new(ErrorClass::Tls, problem))?;
+        let url = wire::encode::url(provider.dialect, provider.base_url.as_str(), path);
+        let url = Url::parse(&url).map_err(|error| {
+            // The base was checked; only a model name can have made it unusable.
+            let problem = format!("the path `{path}` makes no URL: {error}");
+            Failure::new(ErrorClass::BadRequest, problem)
+        })?;
+        Ok(Outgoing {
+            dialect: provider.dialect,
+            client,
+            url,
+            headers: headers(provider),
+            body: body.to_vec(),
+            patience: provider.patience,
+        })
+    }
+}
+
+/// A client that does what it is told and nothing more.
+fn client(provider: &Provider) -> Result<Client, String> {
+    install_crypto();
+    let plain = || {
+        Client::builder()
+            .user_agent(concat!("loopwright/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(Duration::from_millis(provider.patience.connect_ms))
+            .redirect(redirect::Policy::none())
+            .retry(retry::never())
+            .referer(false)
+    };
+    match plain().build() {
+        Ok(client) => Ok(client),
+        // A machine without certificates can still speak to itself.
+        Err(_) if provider.base_url.scheme() == "http" => {
+            plain().tls_certs_only([]).build().map_err(|error| fault::told(&error))
+        }
+        Err(error) => Err(fault::told(&error)),
+    }
+}
+
+/// The cryptography of TLS, once for the whole process. A program that embeds the engine may have
+/// chosen its own before.
+fn install_crypto() {
+    static DONE: OnceLock<()> = OnceLock::new();
+    DONE.get_or_init(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
+
+fn headers(provider: &Provider) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(ACCEPT, HeaderValue::from_static(accepted(provider.dialect)));
+    if provider.dialect == Dialect::Anthropic {
+        let version = HeaderValue::from_static(ANTHROPIC_VERSION);
+        headers.insert(HeaderName::from_static("anthropic-version"), version);
+    }
+    let (name, value) = match &provider.auth {
+        Auth::None => (None, None),
+        Auth::ApiKey(key) => (Some(HeaderName::from_static("x-api-key")), secret("", key)),
+        Auth::Bearer(key) => (Some(AUTHORIZATION), secret("Bearer ", key)),
+        Auth::GoogleKey(key) => (Some(HeaderName::from_static("x-goog-api-key")), secret("", key)),
+    };
+    headers.extend(name.zip(value));
+    for (name, value) in &provider.headers {
+        // Names and values were checked with the configuration.
+        headers.extend(HeaderName::try_from(name).ok().zip(secret("", value)));
+    }
+    headers
+}
+
+/// The value of a header that no log shows.
+fn secret(prefix: &str, key: &SecretString) -> Option<HeaderValue> {
+    let mut value = HeaderValue::try_from(format!("{prefix}{}", key.expose_secret())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+const fn accepted(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Anthropic | Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Gemini => {
+            "text/event-stream"
+        }
+        Dialect::Ollama => "application/x-ndjson",
+    }
+}
+
+#[cfg(test)]
+mod tests;
