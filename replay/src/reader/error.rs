@@ -230,7 +230,7 @@ impl fmt::Display for ReadFault {
                 Version::CURRENT
             ),
             ReadFault::Unexpected { expected, problem } => {
-                write!(f, "expected {}, found {problem}", expected.words())
+                write!(f, "expected {}: {problem}", expected.words())
             }
             ReadFault::NewerFormat { found, known } => write!(
                 f,

@@ -153,16 +153,16 @@ impl<'a> Frames<'a> {
                 let fault = ReadFault::Sequence { expected: self.seq, found };
                 return Err(self.fault(Code::BadSequence, fault));
             }
-            (Some(0), None, Some(_)) => unexpected(Expected::Start, "an input in it"),
-            (Some(1..), None, None) => unexpected(Expected::Input, "none"),
+            (Some(0), None, Some(_)) => unexpected(Expected::Start, "found an input in it"),
+            (Some(1..), None, None) => unexpected(Expected::Input, "found none"),
             (Some(seq), None, _) => {
                 let Line { input, effects, trail, digest, note, .. } = line;
                 self.seq += 1;
                 let frame = Frame { seq, input, effects, trail, digest, note };
                 return Ok(Item::Frame(Box::new(frame)));
             }
-            (Some(_), Some(_), _) => unexpected(Expected::Frame, "both in one line"),
-            (None, None, _) => unexpected(Expected::Frame, "neither"),
+            (Some(_), Some(_), _) => unexpected(Expected::Frame, "found both in one line"),
+            (None, None, _) => unexpected(Expected::Frame, "found neither"),
         };
         Err(self.fault(Code::BadFrame, fault))
     }
@@ -277,7 +277,8 @@ fn read_header(line: &[u8]) -> Result<Header, Box<ReadError>> {
     }
     let header: Header = parse(line, Expected::Header).map_err(bad)?;
     if header.config.flags != header.flags {
-        let fault = unexpected(Expected::Header, "flags that are not those of its configuration");
+        let fault =
+            unexpected(Expected::Header, "found flags that are not those of its configuration");
         return Err(first_line(ReadError::whole(Code::BadHeader, fault)));
     }
     Ok(header)
@@ -290,16 +291,22 @@ fn first_line(mut error: Box<ReadError>) -> Box<ReadError> {
 }
 
 fn parse<T: DeserializeOwned>(line: &[u8], expected: Expected) -> Result<T, Box<ReadError>> {
-    serde_json::from_slice(line).map_err(|error| {
+    let told = |problem: String, column: usize| {
+        let fault = ReadFault::Unexpected { expected, problem };
+        let mut error = ReadError::whole(Code::BadFrame, fault);
+        error.column = column as u64;
+        error
+    };
+    // Checked once for the line instead of once for every text in it.
+    let text = std::str::from_utf8(line)
+        .map_err(|error| told("found bytes that are not UTF-8".into(), error.valid_up_to() + 1))?;
+    serde_json::from_str(text).map_err(|error| {
         let mut problem = error.to_string();
         // The place is told beside the message, in the terms of the file.
         if let Some(at) = problem.rfind(" at line ") {
             problem.truncate(at);
         }
-        let mut read =
-            ReadError::whole(Code::BadFrame, ReadFault::Unexpected { expected, problem });
-        read.column = error.column() as u64;
-        read
+        told(problem, error.column())
     })
 }
 

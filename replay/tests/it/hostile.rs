@@ -42,7 +42,7 @@ fn what_is_no_recording_is_told_from_what_is_a_newer_one() {
     told(b"{\"seq\":0}\n", Code::NotARecording, 1, "missing field `format`");
     told(b"{\"format\":7}\n", Code::NotARecording, 1, "expected a string");
     told(b"{\"format\":\"loopwright/one\"}\n", Code::NotARecording, 1, "found `loopwright/one`");
-    told(b"\xff\xfe{}\n", Code::NotARecording, 1, "expected value");
+    told(b"\xff\xfe{}\n", Code::NotARecording, 1, "found bytes that are not UTF-8");
     let newer = edited(0, |line| line.replace("loopwright/1.0", "loopwright/2.0"));
     told(
         &newer,
@@ -78,7 +78,7 @@ fn frames_that_are_none_are_refused_with_place_and_expectation() {
     let twice = edited(2, |line| line.replace("\"seq\":1", "\"seq\":0"));
     told(&twice, Code::BadSequence, 3, "expected frame 1, found frame 0");
     let none = edited(2, |_| "{\"seq\":1,\"input\":null".into());
-    told(&none, Code::BadFrame, 3, "expected an input, found none");
+    told(&none, Code::BadFrame, 3, "expected an input: found none");
     let early = edited(1, |line| line.replace("null", "{\"timer_fired\":{\"id\":0}}"));
     told(&early, Code::BadFrame, 2, "expected frame 0 without an input");
     let neither = edited(2, |_| "{\"note\":{}".into());
@@ -102,7 +102,7 @@ fn the_place_of_a_fault_is_exact() {
 #[test]
 fn depth_and_size_are_bounded() {
     let deep = edited(2, |_| format!("{{\"seq\":1,\"input\":{}", "[".repeat(100_000)));
-    told(&deep, Code::BadFrame, 3, "found");
+    told(&deep, Code::BadFrame, 3, "expected");
     let nested = "{\"x\":".repeat(1_000) + "1" + &"}".repeat(1_000);
     let deep = edited(2, |_| format!("{{\"seq\":1,\"later\":{nested},\"input\":{nested}"));
     told(&deep, Code::BadFrame, 3, "expected");
