@@ -15,7 +15,9 @@ pub mod recorder;
 pub mod redact;
 pub mod replayer;
 pub mod resume;
+pub mod scenario;
 pub mod sink;
+pub mod world;
 
 pub use format::v1::{Frame, Header, Note, Provider};
 pub use reader::{ReadError, Recording};

@@ -233,6 +233,16 @@ impl Bodies {
         Bodies { source: Source::Memory(Arc::new(bodies)) }
     }
 
+    /// Whether there is no store at all: a recording that was copied without its folder.
+    #[must_use]
+    pub fn are_absent(&self) -> bool {
+        match &self.source {
+            Source::Nowhere => true,
+            Source::Memory(bodies) => bodies.is_empty(),
+            Source::Folder { folder, .. } => !folder.is_dir(),
+        }
+    }
+
     /// The body with this address. Its bytes are checked.
     #[must_use]
     pub fn get(&self, wanted: &str) -> Body {

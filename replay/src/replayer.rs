@@ -3,26 +3,30 @@
 //! Frames are compared as typed values and dropped; text is only made of them when they differ. So
 //! a replay is linear in the recording and holds little more than the machine's own state.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use machine_spec::input::InputKind;
 use machine_spec::invariants::{self, Chronicle, Invariant};
 use machine_spec::model::ModelEvent;
-use machine_spec::{Digest, Effect, Input, Passage, RoomKind, State, Step, start, step};
-use serde::Serialize;
-use serde_json::Value;
+use machine_spec::{Input, RoomKind, State, Step, start, step};
 
+use self::edges::closes;
+use self::requests::Requests;
+use self::responses::Responses;
+use self::tell::{Recorded, differing, why_effects};
 use crate::code::Code;
-use crate::divergence::{Difference, Divergence, first_difference};
+use crate::divergence::{Difference, Divergence};
 use crate::format::v1::{Aside, Frame, Header};
-use crate::reader::{AlteredPart, Bodies, ReadError, ReadFault, TornTail};
+use crate::reader::{Bodies, ReadError, TornTail};
 use crate::recorder::is_digested;
 
 mod drive;
+mod edges;
 mod report;
+mod requests;
+mod responses;
+mod tell;
 
 pub use drive::{replay, replay_bytes, replay_file, terminal};
-
 pub use report::{Report, Tally, Verdict, Warning};
 
 /// What a replay looks at besides effects, trails and digests.
@@ -59,6 +63,8 @@ pub struct Replayer {
     /// Taken while a step is made of it.
     state: Option<State>,
     chronicle: Chronicle,
+    requests: Requests,
+    responses: Responses,
     report: Report,
 }
 
@@ -71,7 +77,11 @@ impl Replayer {
         bodies: Bodies,
         options: Options,
     ) -> Replayer {
+        // Without any stored body there is nothing to keep what was heard for.
+        let options = Options { responses: options.responses && !bodies.are_absent(), ..options };
         Replayer {
+            requests: Requests::of(&header.providers),
+            responses: Responses::of(&header.providers),
             header: header.clone(),
             report: Report::new(path.clone()),
             path,
@@ -92,6 +102,12 @@ impl Replayer {
         let kind = input.as_ref().map(Input::kind);
         let recorded = Recorded { seq, line, effects, trail, digest, kind };
         let room = self.room();
+        let closed = input.as_ref().and_then(closes);
+        if self.options.responses
+            && let Some(input) = &input
+        {
+            self.responses.hear(seq, input);
+        }
         let step = match (self.state.take(), input) {
             (Some(state), Some(input)) => self.step(state, input, &recorded, room)?,
             (_, None) => start(self.header.config.clone()),
@@ -99,9 +115,9 @@ impl Replayer {
             (None, Some(input)) => step(start(self.header.config.clone()).state, input),
         };
         self.compare(&recorded, &step, room)?;
+        self.compare_edges(&recorded, &step, room, note.request.as_deref(), closed)?;
         self.report.frames += 1;
         self.report.passages += step.trail.len() as u64;
-        let _ = note;
         self.state = Some(step.state);
         Ok(())
     }
@@ -175,43 +191,24 @@ impl Replayer {
     ///
     /// The first difference.
     pub fn aside(&mut self, aside: &Aside) -> Result<(), Box<Divergence>> {
-        let _ = (aside, &self.bodies);
-        Ok(())
+        let Some(body) = aside.body.as_ref().filter(|_| self.options.responses) else {
+            return Ok(());
+        };
+        let compared = self.responses.body(body, &self.bodies);
+        self.judge_response(compared, self.report.frames, self.room())
     }
 
     fn room(&self) -> RoomKind {
         self.state.as_ref().map_or(RoomKind::Idle, State::room)
     }
 
-    fn diverged(
-        &self,
-        code: Code,
-        recorded: &Recorded,
-        room: RoomKind,
-        difference: Difference,
-        invariant: Invariant,
-        why: &str,
-    ) -> Box<Divergence> {
-        let file = self.path.clone();
-        let command = reproduce(file.as_deref());
-        Box::new(Divergence {
-            code,
-            file,
-            at: recorded.seq,
-            line: recorded.line,
-            room,
-            input: recorded.kind,
-            path: difference.path,
-            recorded: difference.left,
-            replayed: difference.right,
-            invariant,
-            why: why.into(),
-            command,
-        })
-    }
-
     /// What the replay came to.
-    fn finish(mut self, end: End) -> Report {
+    fn finish(mut self, mut end: End) -> Report {
+        if let End::Clean | End::Torn(_) = end
+            && let Err(divergence) = self.judge_rest()
+        {
+            end = End::Diverged(divergence);
+        }
         match end {
             End::Clean => {}
             End::Torn(torn) => self.report.warnings.push(Warning::TornTail(torn)),
@@ -227,120 +224,15 @@ impl Replayer {
         self.report
     }
 
-    /// A frame that is not what was written. Driving what stands there now tells what was changed,
-    /// wherever the machine can know it.
-    fn altered(&mut self, error: &ReadError, suspect: Option<Frame>) -> Box<Divergence> {
-        let (room, state, report) = (self.room(), self.state.clone(), self.report.clone());
-        let kind = suspect.as_ref().and_then(|frame| frame.input.as_ref()).map(Input::kind);
-        let driven = suspect.map(|frame| self.frame(frame, Some(error.line)));
-        (self.state, self.report) = (state, report);
-        let difference = match driven {
-            Some(Err(found)) => {
-                let Divergence { path, recorded, replayed, .. } = *found;
-                Difference { path, left: recorded, right: replayed }
-            }
-            Some(Ok(())) | None => what_changed(error),
-        };
-        let why = format!(
-            "a recording is evidence only as it was written, and from here on it is not: {}",
-            error.fault
-        );
-        let recorded = Recorded {
-            seq: error.seq.unwrap_or(0),
-            line: Some(error.line),
-            effects: Vec::new(),
-            trail: Vec::new(),
-            digest: None,
-            kind,
-        };
-        let (code, id) = (Code::FrameAltered, Invariant::Deterministic);
-        self.diverged(code, &recorded, room, difference, id, &why)
-    }
-}
-
-/// What can be said of an altered line that no step gives away.
-fn what_changed(error: &ReadError) -> Difference {
-    let unknown = "(what stood there before is not known)";
-    match &error.fault {
-        ReadFault::Altered { written, computed, part: AlteredPart::Check, .. } => {
-            Difference { path: "check".into(), left: written.clone(), right: computed.clone() }
+    fn judge_rest(&mut self) -> Result<(), Box<Divergence>> {
+        for compared in self.responses.rest(&self.bodies) {
+            self.judge_response(Some(compared), self.report.frames, self.room())?;
         }
-        ReadFault::Altered { around, .. } if !around.is_empty() => Difference {
-            path: format!("line {}, column {}", error.line, error.column),
-            left: around.clone(),
-            right: unknown.into(),
-        },
-        ReadFault::Altered { .. }
-        | ReadFault::CheckMissing
-        | ReadFault::Io { .. }
-        | ReadFault::FileTooLarge { .. }
-        | ReadFault::LineTooLong { .. }
-        | ReadFault::Empty
-        | ReadFault::Unexpected { .. }
-        | ReadFault::NewerFormat { .. }
-        | ReadFault::UnknownFlags { .. }
-        | ReadFault::Sequence { .. } => Difference {
-            path: format!("line {}", error.line),
-            left: "(a part on which this step does not depend, or its input)".into(),
-            right: unknown.into(),
-        },
+        Ok(())
     }
 }
 
 /// Whether a piece of a stream opens a block: what is shown is taken down from there on.
 fn opens_block(input: &Input) -> bool {
     matches!(input, Input::ModelSaid { event: ModelEvent::BlockBegan { .. }, .. })
-}
-
-/// What a frame recorded, as far as it is compared and told.
-struct Recorded {
-    seq: u64,
-    line: Option<u64>,
-    effects: Vec<Effect>,
-    trail: Vec<Passage>,
-    digest: Option<Digest>,
-    kind: Option<InputKind>,
-}
-
-/// The first difference of two values that are known to differ.
-fn differing<T: Serialize>(base: &str, recorded: &T, replayed: &T) -> Difference {
-    let json = |value: &T| serde_json::to_value(value).unwrap_or(Value::Null);
-    let (left, right) = (json(recorded), json(replayed));
-    first_difference(base, &left, &right).unwrap_or_else(|| Difference {
-        path: base.into(),
-        left: "(equal as text)".into(),
-        right: "(equal as text)".into(),
-    })
-}
-
-fn why_effects(path: &str) -> (Invariant, &'static str) {
-    if path.contains(".view.") {
-        return (
-            Invariant::ViewIsProjection,
-            "the model would see another conversation than it saw: an entry of the transcript, \
-             its order or its estimate has changed",
-        );
-    }
-    (
-        Invariant::Deterministic,
-        "the same state and the same input must give the same orders; this machine decides \
-         otherwise than the one that was recorded",
-    )
-}
-
-fn reproduce(path: Option<&Path>) -> String {
-    match path {
-        Some(path) => format!("loopwright replay {}", quoted(&path.display().to_string())),
-        None => "loopwright replay RECORDING".into(),
-    }
-}
-
-/// A path as a shell takes it.
-fn quoted(text: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-+=:@,".contains(&b);
-    if !text.is_empty() && text.bytes().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }

@@ -18,6 +18,7 @@ use machine_spec::flags::Flags;
 use machine_spec::ids::EffectId;
 use machine_spec::{Digest, Effect, Input, Passage};
 use serde::{Deserialize, Serialize};
+use wire::{Dialect, EncodeOptions, Encoder};
 
 use super::Version;
 
@@ -68,6 +69,30 @@ pub struct Provider {
     /// What the encoder was told besides.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, serde_json::Value>,
+}
+
+impl Provider {
+    /// How the requests of this candidate are encoded.
+    #[must_use]
+    pub fn new(name: &str, dialect: Dialect, model: &str, options: &EncodeOptions) -> Provider {
+        let options = match serde_json::to_value(options) {
+            Ok(serde_json::Value::Object(options)) => options.into_iter().collect(),
+            // Options are a struct, so they are an object.
+            Ok(_) | Err(_) => BTreeMap::new(),
+        };
+        let dialect = dialect.word().to_owned();
+        Provider { name: name.to_owned(), dialect, model: model.to_owned(), options }
+    }
+
+    /// An encoder that writes the same bytes; `None` if this release does not know the dialect or
+    /// an option.
+    #[must_use]
+    pub fn encoder(&self) -> Option<Encoder> {
+        let dialect = self.dialect.parse().ok()?;
+        let options = self.options.clone().into_iter().collect();
+        let options = serde_json::from_value(serde_json::Value::Object(options)).ok()?;
+        Some(Encoder::new(dialect, options))
+    }
 }
 
 /// One input and what came of it.

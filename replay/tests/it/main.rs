@@ -6,3 +6,4 @@ mod recorder;
 mod recordings;
 mod resuming;
 mod support;
+mod worlds;

@@ -1,0 +1,378 @@
+//! A scenario: a readable plan of what the world will answer.
+//!
+//! It is data and nothing but data. A generator decodes its choices into a scenario first, then the
+//! scenario is played ([`crate::world`]); so an old plan means the same whatever becomes of the
+//! generator. Times are virtual.
+
+use std::collections::BTreeMap;
+
+use machine_spec::config::RunConfig;
+use machine_spec::ids::RuleId;
+use machine_spec::input::{Compaction, HookAnswer, InterruptedBy, ToolStatus};
+use machine_spec::model::{ErrorClass, Safety};
+use serde::{Deserialize, Serialize};
+use wire::{Dialect, EncodeOptions};
+
+mod delivery;
+mod library;
+
+pub use delivery::{BodyPlan, Chunks, EndOfBody};
+pub use library::{Library, WireFile};
+
+/// A plan of what the world will answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What the machine is configured with.
+    pub config: RunConfig,
+    /// How each candidate speaks, in their order.
+    pub providers: Vec<ProviderPlan>,
+    /// The answers to the requests: the first to the first, whoever is asked.
+    #[serde(default)]
+    pub answers: Vec<Answer>,
+    /// What answers the requests behind the last of them.
+    #[serde(default)]
+    pub afterwards: Afterwards,
+    /// Whether a body that is served again keeps its ids. By default they get `_2`, `_3` and so
+    /// on, as a provider would give new ones.
+    #[serde(default)]
+    pub keep_ids: bool,
+    /// What the tools do, by name.
+    #[serde(default)]
+    pub tools: BTreeMap<String, ToolPlan>,
+    /// What the hooks answer, in the order of the configuration.
+    #[serde(default)]
+    pub hooks: Vec<HookPlan>,
+    /// What compactions by a model come to: the first, the second, and so on.
+    #[serde(default)]
+    pub compactions: Vec<Compaction>,
+    /// What the user does.
+    #[serde(default)]
+    pub user: Vec<UserAct>,
+    /// How long the engine waits.
+    #[serde(default)]
+    pub patience: Patience,
+    /// The time of day at the start, as servers may tell points of time: milliseconds since 1970.
+    #[serde(default = "start_unix_ms")]
+    pub start_unix_ms: u64,
+    /// Inputs after which the run is given up as endless.
+    #[serde(default = "most_inputs")]
+    pub most_inputs: u64,
+}
+
+const fn most_inputs() -> u64 {
+    100_000
+}
+
+/// Tue, 14 Nov 2023 22:13:20 GMT.
+const fn start_unix_ms() -> u64 {
+    1_700_000_000_000
+}
+
+impl Scenario {
+    /// A scenario in which the user says this at once.
+    #[must_use]
+    pub fn new(config: RunConfig, dialect: Dialect, text: &str) -> Scenario {
+        let provider = ProviderPlan { dialect, options: EncodeOptions::default() };
+        Scenario {
+            providers: vec![provider; config.candidates.len()],
+            config,
+            answers: Vec::new(),
+            afterwards: Afterwards::default(),
+            keep_ids: false,
+            tools: BTreeMap::new(),
+            hooks: Vec::new(),
+            compactions: Vec::new(),
+            user: vec![UserAct::says(text)],
+            patience: Patience::default(),
+            start_unix_ms: start_unix_ms(),
+            most_inputs: most_inputs(),
+        }
+    }
+}
+
+/// How a candidate speaks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderPlan {
+    /// Its dialect.
+    pub dialect: Dialect,
+    /// What its encoder is told besides.
+    #[serde(default)]
+    pub options: EncodeOptions,
+}
+
+/// The answer to one request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// What comes.
+    pub what: What,
+    /// Milliseconds until the first of it.
+    #[serde(default)]
+    pub after_ms: u64,
+    /// How the body comes; by default as its file says, or at once and whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<BodyPlan>,
+}
+
+/// What answers a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A wire file of the library.
+    File(String),
+    /// A successful stream with this body.
+    Stream(String),
+    /// An HTTP answer.
+    Http {
+        /// Its status.
+        status: u16,
+        /// Its headers.
+        #[serde(default)]
+        headers: Vec<(String, String)>,
+        /// Its body.
+        #[serde(default)]
+        body: String,
+    },
+    /// No answer: the way to the provider fails like this.
+    Fault(ErrorClass),
+}
+
+impl Answer {
+    /// A wire file, delivered as its plan says.
+    #[must_use]
+    pub fn file(name: &str) -> Answer {
+        Answer { what: What::File(name.into()), after_ms: 0, body: None }
+    }
+
+    /// A successful stream with this body.
+    #[must_use]
+    pub fn stream(body: impl Into<String>) -> Answer {
+        Answer { what: What::Stream(body.into()), after_ms: 0, body: None }
+    }
+
+    /// A failure on the way.
+    #[must_use]
+    pub const fn fault(class: ErrorClass) -> Answer {
+        Answer { what: What::Fault(class), after_ms: 0, body: None }
+    }
+}
+
+/// What answers the requests behind the last planned one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Afterwards {
+    /// Nothing: the scenario is exhausted, which is an error.
+    #[default]
+    Exhausted,
+    /// The last answer, again and again.
+    LastAgain,
+}
+
+/// What a tool does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolPlan {
+    /// Whether its calls may overlap.
+    #[serde(default = "exclusive")]
+    pub safety: Safety,
+    /// What its runs come to: the first, the second, and so on; the last one stands for all that
+    /// follow.
+    #[serde(default)]
+    pub runs: Vec<ToolRun>,
+}
+
+const fn exclusive() -> Safety {
+    Safety::Exclusive
+}
+
+impl Default for ToolPlan {
+    fn default() -> ToolPlan {
+        ToolPlan { safety: Safety::Exclusive, runs: Vec::new() }
+    }
+}
+
+impl ToolPlan {
+    /// A tool that always says this.
+    #[must_use]
+    pub fn says(output: &str) -> ToolPlan {
+        ToolPlan { runs: vec![ToolRun::says(output)], ..ToolPlan::default() }
+    }
+}
+
+/// One run of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolRun {
+    /// How it ends.
+    #[serde(default = "succeeded")]
+    pub status: ToolStatus,
+    /// What it says.
+    #[serde(default)]
+    pub output: Output,
+    /// Milliseconds until it ends.
+    #[serde(default)]
+    pub delay_ms: u64,
+    /// What becomes of it when it is told to stop.
+    #[serde(default)]
+    pub when_cancelled: WhenCancelled,
+}
+
+const fn succeeded() -> ToolStatus {
+    ToolStatus::Succeeded
+}
+
+impl Default for ToolRun {
+    fn default() -> ToolRun {
+        ToolRun {
+            status: ToolStatus::Succeeded,
+            output: Output::default(),
+            delay_ms: 0,
+            when_cancelled: WhenCancelled::default(),
+        }
+    }
+}
+
+impl ToolRun {
+    /// A run that says this at once.
+    #[must_use]
+    pub fn says(output: &str) -> ToolRun {
+        ToolRun { output: Output::Text(output.into()), ..ToolRun::default() }
+    }
+}
+
+/// What a run of a tool says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Output {
+    /// This.
+    Text(String),
+    /// Its arguments.
+    Arguments,
+    /// The time of the world.
+    Clock,
+}
+
+impl Default for Output {
+    fn default() -> Output {
+        Output::Text(String::new())
+    }
+}
+
+/// What becomes of a run that is told to stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenCancelled {
+    /// It stops at once and says so.
+    #[default]
+    Stops,
+    /// It goes on to its planned end.
+    GoesOn,
+    /// It is never heard of again.
+    IsSilent,
+}
+
+/// What a hook answers: the first time, the second, and so on; the last answer stands for all that
+/// follow, and no answer means that it allows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HookPlan {
+    /// Its answers.
+    #[serde(default)]
+    pub answers: Vec<HookAnswer>,
+    /// Milliseconds until each.
+    #[serde(default)]
+    pub delay_ms: u64,
+}
+
+/// Something the user does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserAct {
+    /// What.
+    pub act: Act,
+    /// After what.
+    #[serde(default)]
+    pub after: After,
+    /// Milliseconds after that.
+    #[serde(default)]
+    pub plus_ms: u64,
+}
+
+impl UserAct {
+    /// The user says this at once.
+    #[must_use]
+    pub fn says(text: &str) -> UserAct {
+        let act = Act::Says { text: text.into(), rules: Vec::new() };
+        UserAct { act, after: After::Start, plus_ms: 0 }
+    }
+
+    /// The user interrupts.
+    #[must_use]
+    pub const fn interrupts(after: After) -> UserAct {
+        UserAct { act: Act::Interrupts { by: InterruptedBy::User }, after, plus_ms: 0 }
+    }
+
+    /// The same act after something else.
+    #[must_use]
+    pub fn after(self, after: After, plus_ms: u64) -> UserAct {
+        UserAct { act: self.act, after, plus_ms }
+    }
+}
+
+/// What the user does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// Says something.
+    Says {
+        /// The words.
+        text: String,
+        /// The required-tool rules they match.
+        #[serde(default)]
+        rules: Vec<RuleId>,
+    },
+    /// Interrupts.
+    Interrupts {
+        /// In whose name.
+        by: InterruptedBy,
+    },
+}
+
+/// A moment of a run, told by what happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum After {
+    /// The start.
+    #[default]
+    Start,
+    /// So many requests were sent.
+    Requests(u64),
+    /// So many pieces of text, thinking or arguments were heard.
+    Pieces(u64),
+    /// So many calls were started.
+    ToolStarts(u64),
+    /// So many hooks were asked.
+    HookAsks(u64),
+    /// So many inputs were stepped.
+    Inputs(u64),
+}
+
+/// How long the engine waits, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Patience {
+    /// For the first byte of an answer.
+    pub request_ms: u64,
+    /// For the next byte of a stream.
+    pub idle_ms: u64,
+    /// For the end of a body whose message is complete.
+    pub linger_ms: u64,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience { request_ms: 120_000, idle_ms: 60_000, linger_ms: 2_000 }
+    }
+}
