@@ -29,6 +29,7 @@ pub mod openai_responses;
 pub mod read;
 pub mod sse;
 mod stray;
+pub mod text_calls;
 
 pub use args::canonical_args;
 pub use decoder::Decoder;
@@ -37,3 +38,4 @@ pub use encode::{Degradation, EncodeOptions, EncodedRequest, Encoder, url};
 pub use error_body::classify;
 pub use limits::{BadUtf8, DecodeLimits};
 pub use read::{ReadRequest, read};
+pub use text_calls::TextCalls;

@@ -73,7 +73,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/wire")
 }
 
-fn case(name: &str) -> Vec<u8> {
+pub(crate) fn case(name: &str) -> Vec<u8> {
     file(&format!("cases/{name}.sse"))
 }
 

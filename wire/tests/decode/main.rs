@@ -7,3 +7,4 @@ mod hostile;
 mod recorded;
 mod splits;
 mod told;
+mod written;
