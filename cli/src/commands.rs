@@ -2,4 +2,6 @@
 
 pub(crate) mod decode;
 pub(crate) mod draw;
+pub(crate) mod progress;
 pub(crate) mod replay;
+pub(crate) mod run;

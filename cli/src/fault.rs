@@ -16,6 +16,11 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// A fault of the arguments.
+    pub(crate) fn usage(text: impl Display) -> Fault {
+        Fault { exit: 2, text: text.to_string() }
+    }
+
     /// A file that cannot be read.
     pub(crate) fn unreadable(text: impl Display) -> Fault {
         Fault { exit: 3, text: text.to_string() }

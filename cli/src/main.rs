@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 mod commands;
 mod fault;
 
-use commands::{decode, draw, replay};
+use commands::{decode, draw, replay, run};
 
 /// Run, record, replay and explain an agent loop that is an explicit state machine.
 #[derive(Parser)]
@@ -21,6 +21,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run a prompt through the loop, recorded while it runs.
+    Run(run::Args),
     /// Replay recordings without network or key and tell the first difference.
     Replay(replay::Args),
     /// Tell what a provider stream says.
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut out = std::io::stdout().lock();
     let done = match cli.command {
+        Command::Run(args) => run::run(&args, &mut out),
         Command::Replay(args) => replay::run(&args, &mut out),
         Command::Decode(args) => decode::run(&args, &mut out),
         Command::Draw(args) => draw::run(&args, &mut out),

@@ -1,0 +1,130 @@
+//! What a person sees of a run: the answer on standard output, everything else on standard error.
+//!
+//! On a terminal the text is shown as it comes; what turns out void is marked so. Into a pipe goes
+//! the final answer alone, once it stands: a reader there never sees half of a discarded attempt.
+
+use std::io::Write;
+
+use engine::Event;
+use engine::events::Ending;
+use machine_spec::Terminal;
+
+/// What a person sees of a run.
+pub(crate) struct Progress {
+    live: bool,
+    /// Whether the last thing on standard output was unfinished text.
+    mid_line: bool,
+}
+
+impl Progress {
+    pub(crate) fn new(live: bool) -> Progress {
+        Progress { live, mid_line: false }
+    }
+
+    pub(crate) fn tell(&mut self, event: &Event, out: &mut impl Write) -> std::io::Result<()> {
+        if let Event::Terminal(ending) = event {
+            return self.end(ending, out);
+        }
+        if let Event::TextDelta { text, .. } = event {
+            return if self.live { self.show(text, out) } else { Ok(()) };
+        }
+        if let Some(line) = line(event) {
+            self.finish_line(out)?;
+            eprintln!("· {line}");
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, text: &str, out: &mut impl Write) -> std::io::Result<()> {
+        self.mid_line = !text.ends_with('\n');
+        write!(out, "{text}")?;
+        out.flush()
+    }
+
+    fn finish_line(&mut self, out: &mut impl Write) -> std::io::Result<()> {
+        if std::mem::take(&mut self.mid_line) {
+            writeln!(out)?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, ending: &Ending, out: &mut impl Write) -> std::io::Result<()> {
+        self.finish_line(out)?;
+        match ending {
+            Ending::Designed(terminal) => {
+                if let Some(text) = terminal.text().filter(|_| !self.live) {
+                    writeln!(out, "{text}")?;
+                    out.flush()?;
+                }
+                if !matches!(terminal, Terminal::Answered { .. }) {
+                    eprintln!("· ended: {}", told(terminal));
+                }
+            }
+            Ending::Failed(error) => eprintln!("error: {error}"),
+        }
+        Ok(())
+    }
+}
+
+/// An ending in one line, with its evidence but without the text of the answer.
+fn told(terminal: &Terminal) -> String {
+    let mut whole = serde_json::to_value(terminal).unwrap_or_default();
+    let kind = terminal.kind();
+    let Some(data) = whole.get_mut(kind.word()).and_then(serde_json::Value::as_object_mut) else {
+        return kind.to_string();
+    };
+    data.remove("text");
+    let evidence: Vec<String> = data.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    format!("{kind} ({})", evidence.join(", "))
+}
+
+/// An event in one line, for those that a person wants to know of while waiting.
+fn line(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::OutputRetracted { attempt } => format!("what {attempt} said is void"),
+        Event::ResponseSealed { calls, .. } => {
+            format!("the stream broke; {calls} complete calls were kept")
+        }
+        Event::AttemptFailed { attempt, failure, .. } => {
+            format!("{attempt} failed: {} ({})", failure.message, failure.class)
+        }
+        Event::RetryScheduled { owner, n, wait_ms, .. } => {
+            format!("again in {wait_ms} ms ({owner}, {n})")
+        }
+        Event::FallbackHop { from, to, class } => format!("{from} gives way to {to}: {class}"),
+        Event::ToolStarted { tool, args, .. } => format!("{tool} {args}"),
+        Event::ToolFinished { tool, status, .. } => format!("{tool} {status}"),
+        Event::GuardReminded { tool, n } => format!("reminded of {tool} ({n})"),
+        Event::DoomWarned { cycle } => format!("it goes in circles: {}", cycle.join(", ")),
+        Event::RepairAsked { fault, n } => format!("asked to mend its output: {fault} ({n})"),
+        Event::HookBlocked { hook, n } => format!("{hook} makes it go on ({n})"),
+        Event::HookDisabled { hook } => format!("{hook} is not asked again"),
+        Event::Interrupted => "interrupted".into(),
+        Event::InputReturned { texts } => format!("{} messages were not read", texts.len()),
+        Event::Warning { code, message } => format!("warning {code}: {message}"),
+        Event::Compaction { before, after, .. } => {
+            format!("compacted from about {before} to {after} tokens")
+        }
+        Event::CompactionFailed { problem } => format!("could not compact: {problem}"),
+        Event::ContextTruncated { dropped } => {
+            format!("the {dropped} oldest messages were cut away")
+        }
+        Event::RunStarted { .. }
+        | Event::InputAbsorbed { .. }
+        | Event::ModelAttempt { .. }
+        | Event::ModelBegan { .. }
+        | Event::TextDelta { .. }
+        | Event::ThinkingDelta { .. }
+        | Event::ToolArgsDelta { .. }
+        | Event::BlockCompleted { .. }
+        | Event::UsageReported { .. }
+        | Event::ModelFinished { .. }
+        | Event::ErrorWithheld { .. }
+        | Event::Contradiction { .. }
+        | Event::HookStarted { .. }
+        | Event::HookFinished { .. }
+        | Event::InputRefused { .. }
+        | Event::Terminal(_) => return None,
+    })
+}

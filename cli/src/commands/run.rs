@@ -1,0 +1,234 @@
+//! `loopwright run`: a prompt goes through the loop, recorded while it runs.
+
+use std::fs;
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use ::replay::Recording;
+use engine::config::{Overrides, process_environment};
+use engine::{EngineError, Event, Events, Handle, Observer, Setup, Signals, Stage};
+use machine_spec::Transcript;
+use wire::Dialect;
+
+use crate::commands::progress::Progress;
+use crate::fault::Fault;
+
+/// The configuration that is used when none is named.
+const DEFAULT_CONFIG: &str = "loopwright.toml";
+
+/// Where runs are recorded when no file is named.
+const DEFAULT_RECORDINGS: &str = ".loopwright/runs";
+
+/// Arguments of `run`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What to say; without it, or with `-`, standard input is read to its end.
+    #[arg(value_name = "PROMPT")]
+    prompt: Option<String>,
+    /// The configuration; without it `loopwright.toml`, if there is one.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Record to this file; without it the next free `.loopwright/runs/run-N.jsonl`.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_record")]
+    record: Option<PathBuf>,
+    /// Do not record.
+    #[arg(long)]
+    no_record: bool,
+    /// One event object a line on standard output; the last one is the terminal.
+    #[arg(long)]
+    json: bool,
+    /// Go on with the conversation of this recording.
+    #[arg(long, value_name = "RECORDING")]
+    resume: Option<PathBuf>,
+    /// What the provider speaks: anthropic, openai-chat, openai-responses, gemini or ollama.
+    #[arg(long, value_name = "DIALECT")]
+    provider: Option<Dialect>,
+    /// The model.
+    #[arg(long)]
+    model: Option<String>,
+    /// Where the provider is, with or without a version at the end.
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// The environment variable that holds the key.
+    #[arg(long, value_name = "NAME")]
+    api_key_env: Option<String>,
+    /// The system prompt.
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Fault> {
+    let prompt = prompt(args)?;
+    let history = args.resume.as_deref().map(history).transpose()?;
+    let mut setup = match setup(args) {
+        Ok(setup) => setup,
+        Err(error) => return refused(error, args.json, out),
+    };
+    if let Some(history) = history {
+        setup.machine.history = history;
+    }
+    let recording = recording(args)?;
+    let stage = match &recording {
+        Some(path) => Stage::recorded(path),
+        None => Stage::default(),
+    };
+    let (handle, inputs) = engine::inputs();
+    handle.say(prompt).map_err(Fault::usage)?;
+    let (observer, events) = Observer::new();
+    let ended = engine::block_on(async {
+        let signals = Signals::interrupt(handle.clone());
+        let run = engine::run(setup, inputs, observer, stage);
+        let watch = watch(events, args.json, out, &handle);
+        let (ended, watched) = run_beside(run, watch).await;
+        drop(signals);
+        watched.map(|()| ended)
+    })??;
+    if let Some(path) = recording.filter(|_| !args.json) {
+        eprintln!("recorded to {}", path.display());
+    }
+    Ok(ExitCode::from(match ended {
+        Ok(ended) => ended.exit_code(),
+        Err(error) => error.exit_code(),
+    }))
+}
+
+/// Two futures side by side on one thread.
+async fn run_beside<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
+    let (mut a, mut b) = (std::pin::pin!(a), std::pin::pin!(b));
+    let (mut of_a, mut of_b) = (None, None);
+    std::future::poll_fn(|context| {
+        if of_a.is_none()
+            && let std::task::Poll::Ready(output) = a.as_mut().poll(context)
+        {
+            of_a = Some(output);
+        }
+        if of_b.is_none()
+            && let std::task::Poll::Ready(output) = b.as_mut().poll(context)
+        {
+            of_b = Some(output);
+        }
+        match (of_a.take(), of_b.take()) {
+            (Some(a), Some(b)) => std::task::Poll::Ready((a, b)),
+            (a, b) => {
+                (of_a, of_b) = (a, b);
+                std::task::Poll::Pending
+            }
+        }
+    })
+    .await
+}
+
+/// Tells events until there are none. Whoever reads them and goes away ends the run: nobody wants
+/// its answer any more.
+async fn watch(
+    mut events: Events,
+    json: bool,
+    out: &mut impl Write,
+    handle: &Handle,
+) -> Result<(), Fault> {
+    let live = !json && std::io::stdout().is_terminal();
+    let mut progress = Progress::new(live);
+    let mut trouble = None;
+    while let Some(event) = events.recv().await {
+        if trouble.is_some() {
+            continue;
+        }
+        let told = if json { tell_json(&event, out) } else { progress.tell(&event, out) };
+        if let Err(error) = told {
+            handle.interrupt(machine_spec::input::InterruptedBy::Parent);
+            trouble = Some(error);
+        }
+    }
+    trouble.map_or(Ok(()), |error| Err(error.into()))
+}
+
+fn tell_json(event: &Event, out: &mut impl Write) -> std::io::Result<()> {
+    writeln!(out, "{}", event.to_json())?;
+    out.flush()
+}
+
+/// A configuration that cannot be used still ends with exactly one terminal event.
+fn refused(error: EngineError, json: bool, out: &mut impl Write) -> Result<ExitCode, Fault> {
+    let exit = error.exit_code();
+    if json {
+        writeln!(out, "{}", Event::failed(error).to_json())?;
+    } else {
+        eprintln!("error: {error}");
+    }
+    Ok(ExitCode::from(exit))
+}
+
+fn prompt(args: &Args) -> Result<String, Fault> {
+    let given = args.prompt.as_deref().filter(|prompt| *prompt != "-");
+    if let Some(prompt) = given {
+        return Ok(prompt.to_owned());
+    }
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().read_to_end(&mut bytes);
+    read.map_err(|error| Fault::unreadable(format!("LW5006: cannot read the prompt: {error}")))?;
+    let prompt = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+    if prompt.is_empty() {
+        return Err(Fault::usage("LW5007: expected a prompt, as an argument or on standard input"));
+    }
+    Ok(prompt)
+}
+
+fn setup(args: &Args) -> Result<Setup, EngineError> {
+    let overrides = Overrides {
+        dialect: args.provider,
+        model: args.model.clone(),
+        base_url: args.base_url.clone(),
+        api_key_env: args.api_key_env.clone(),
+        system: args.system.clone(),
+    };
+    let default = Path::new(DEFAULT_CONFIG);
+    let config = args.config.as_deref().or_else(|| default.exists().then_some(default));
+    Ok(match config {
+        Some(path) => Setup::load(path, &overrides, &process_environment)?,
+        None => Setup::without_file(&overrides, &process_environment)?,
+    })
+}
+
+/// What was said in an earlier run, as the next run of the session begins with it.
+fn history(path: &Path) -> Result<Transcript, Fault> {
+    let recording = Recording::read(path).map_err(Fault::unreadable)?;
+    let Some(resumption) = recording.resumption() else {
+        let path = path.display();
+        return Err(Fault::unreadable(format!("LW5008: {path} holds no frame to go on from")));
+    };
+    let state = resumption
+        .inputs
+        .into_iter()
+        .fold(resumption.state, |state, input| machine_spec::step(state, input).state);
+    let over = if state.is_done() { state } else { interrupted(state) };
+    Ok(over.frame().transcript().settled())
+}
+
+/// A run whose process ended is taken as interrupted: calls that ran are unknown, the others were
+/// not started, and every call has its result.
+fn interrupted(mut state: machine_spec::State) -> machine_spec::State {
+    for _ in 0..2 {
+        let by = machine_spec::input::InterruptedBy::Shutdown;
+        state = machine_spec::step(state, machine_spec::Input::Interrupted { by }).state;
+    }
+    state
+}
+
+/// The file to record to. The name of a new one is the next free number: no clock is asked.
+fn recording(args: &Args) -> Result<Option<PathBuf>, Fault> {
+    if args.no_record {
+        return Ok(None);
+    }
+    if let Some(path) = &args.record {
+        return Ok(Some(path.clone()));
+    }
+    let folder = Path::new(DEFAULT_RECORDINGS);
+    fs::create_dir_all(folder).map_err(|error| {
+        let folder = folder.display();
+        Fault::usage(format!("LW5009: cannot make {folder}: {error}; name a file with --record"))
+    })?;
+    let taken = |n: &u32| folder.join(format!("run-{n}.jsonl")).exists();
+    let free = (1..=u32::MAX).find(|n| !taken(n)).unwrap_or(u32::MAX);
+    Ok(Some(folder.join(format!("run-{free}.jsonl"))))
+}
