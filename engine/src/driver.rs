@@ -403,3 +403,6 @@ fn here() -> String {
 fn absolute(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
+
+#[cfg(test)]
+mod tests;

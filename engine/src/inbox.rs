@@ -241,6 +241,39 @@ impl Line {
     }
 }
 
+/// The last word of something that answers exactly once, whatever happens to it. Should it break
+/// down before it has answered, this is its answer: a run never waits for the dead.
+#[derive(Debug)]
+pub(crate) struct Owed {
+    line: Line,
+    answer: Option<Input>,
+}
+
+impl Owed {
+    /// On this line, this answer is owed unless a better one comes.
+    pub(crate) fn new(line: Line, answer: Input) -> Owed {
+        Owed { line, answer: Some(answer) }
+    }
+
+    /// Gives the better answer.
+    pub(crate) fn pay(mut self, answer: Input) {
+        self.answer = Some(answer);
+    }
+
+    /// The answer was given by other means.
+    pub(crate) fn paid(mut self) {
+        self.answer = None;
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        if let Some(answer) = self.answer.take() {
+            self.line.answer(answer);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use machine_spec::Input;
@@ -248,7 +281,7 @@ mod tests {
     use machine_spec::input::InterruptedBy;
     use machine_spec::model::ModelEvent;
 
-    use super::{Inbox, NotHeard, STREAM_ROOM, USER_ROOM, What, inputs};
+    use super::{Inbox, NotHeard, Owed, STREAM_ROOM, USER_ROOM, What, inputs};
 
     fn piece(n: usize) -> ModelEvent {
         ModelEvent::Delta { block: 0, text: n.to_string() }
@@ -303,5 +336,25 @@ mod tests {
         let unheard = Inbox::of(inputs).close();
         assert_eq!(unheard.len(), USER_ROOM);
         assert_eq!(handle.say("late"), Err(NotHeard::Over("late".into())));
+    }
+
+    #[tokio::test]
+    async fn what_breaks_down_still_answers() {
+        let (_handle, inputs) = inputs();
+        let mut inbox = Inbox::of(inputs);
+        let (first, second) = (EffectId(1), EffectId(2));
+        let owed = Owed::new(inbox.line(first), Input::TimerFired { id: first });
+        let broken = tokio::spawn(async move {
+            let _owed = owed;
+            panic!("on purpose");
+        });
+        assert!(broken.await.is_err());
+        let answer = inbox.next().await.what;
+        assert!(matches!(answer, What::Answer(Input::TimerFired { id }) if id == first));
+        Owed::new(inbox.line(second), Input::TimerFired { id: second }).paid();
+        Owed::new(inbox.line(first), Input::TimerFired { id: first })
+            .pay(Input::TimerFired { id: second });
+        let answer = inbox.next().await.what;
+        assert!(matches!(answer, What::Answer(Input::TimerFired { id }) if id == second));
     }
 }

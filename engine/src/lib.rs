@@ -35,6 +35,8 @@ pub mod assess;
 pub mod clock;
 mod compact;
 pub mod config;
+#[cfg(test)]
+mod double;
 mod driver;
 pub mod error;
 pub mod events;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use machine_spec::config::RunConfig;
 use machine_spec::effect::{HookQuestion, SealedRequest, TimerFor};
 use machine_spec::ids::{AttemptId, CallId, EffectId, HookId};
-use machine_spec::input::{Compaction, HookAnswer};
-use machine_spec::model::{Closure, Failure};
+use machine_spec::input::{Compaction, HookAnswer, ToolReport, ToolStatus};
+use machine_spec::model::{Closure, ErrorClass, Failure};
 use machine_spec::policy::Compactor;
 use machine_spec::view::View;
 use machine_spec::{Effect, Input, State};
@@ -23,7 +23,7 @@ use crate::compact;
 use crate::error::Code;
 use crate::events::{Event, Names};
 use crate::hooks::{self, Hook, HookScene};
-use crate::inbox::{Inbox, Line};
+use crate::inbox::{Inbox, Line, Owed};
 use crate::process::Leave;
 use crate::providers::{Call, Connection, Outgoing};
 use crate::setup::Setup;
@@ -34,6 +34,9 @@ const LAST_GRACE_MS: u64 = 3_000;
 
 /// The longest a process may take to end after it was asked to, before it is killed.
 const PROCESS_GRACE_MS: u64 = 2_000;
+
+/// What is said of something that broke down and could not say it itself.
+const LOST: &str = "the engine lost it: an error of Loopwright itself";
 
 /// Carries out effects.
 #[derive(Debug)]
@@ -148,8 +151,15 @@ impl Performer {
         match prepared.map(|prepared| prepared.outgoing) {
             Some(Ok(outgoing)) => {
                 let (assessor, clock) = (Arc::clone(&self.assessor), self.clock.clone());
+                let lost = Failure::new(ErrorClass::Unknown, LOST);
+                let closed = Input::ModelClosed { id, closure: Closure::Failed(lost) };
+                let owed = Owed::new(line.clone(), closed);
                 let call = Call { outgoing, line, assessor, clock };
-                let task = tokio::spawn(call.run()).abort_handle();
+                let task = tokio::spawn(async move {
+                    call.run().await;
+                    owed.paid();
+                });
+                let task = task.abort_handle();
                 self.under_way.insert(id, Job::Request(task, request.attempt));
             }
             Some(Err(failure)) => {
@@ -189,9 +199,11 @@ impl Performer {
         let (private, answer) = Line::private(id);
         let (assessor, clock) = (Arc::clone(&self.assessor), self.clock.clone());
         let call = Call { outgoing, line: private, assessor, clock };
+        let result = Compaction::Failed { problem: LOST.to_owned() };
+        let owed = Owed::new(line, Input::Compacted { id, result });
         let task = tokio::spawn(async move {
             let ((), summary) = tokio::join!(call.run(), compact::listen(id, answer));
-            line.answer(summary);
+            owed.pay(summary);
         });
         self.under_way.insert(id, Job::Wait(task.abort_handle()));
     }
@@ -219,9 +231,11 @@ impl Performer {
         let tool = self.tools.get(&*name).cloned();
         let scene = Arc::clone(&self.tool_scene);
         let (leave, receiver) = watch::channel(Leave::GoOn);
+        let report = ToolReport { status: ToolStatus::Failed, output: LOST.to_owned() };
+        let owed = Owed::new(line, Input::ToolReturned { id, report });
         let task = tokio::spawn(async move {
             let report = tools::run(tool, call, args, scene, receiver).await;
-            line.answer(Input::ToolReturned { id, report });
+            owed.pay(Input::ToolReturned { id, report });
         });
         self.under_way.insert(id, Job::Tool(Process { leave, task }, call, name.to_string()));
         event
@@ -238,18 +252,17 @@ impl Performer {
         let scene = self.hook_scene.clone();
         let (leave, receiver) = watch::channel(Leave::GoOn);
         let told_as = name.clone();
+        let answer = HookAnswer::Failed { problem: LOST.to_owned() };
+        let owed = Owed::new(line.clone(), Input::HookAnswered { id, answer });
         let task = tokio::spawn(async move {
-            let Some(hook) = hook else {
-                let problem = "it stands in no configuration".to_owned();
-                let answer = HookAnswer::Failed { problem };
-                return line.answer(Input::HookAnswered { id, answer });
-            };
+            // Every hook of the machine stands in the configuration; one that did not would fail.
+            let Some(hook) = hook else { return };
             let asked = hooks::ask(hook, question, scene, receiver).await;
             if let Some(message) = asked.message {
                 let message = format!("hook `{told_as}` says: {message}");
                 line.tell(Event::Warning { code: Code::HookTrouble, message });
             }
-            line.answer(Input::HookAnswered { id, answer: asked.answer });
+            owed.pay(Input::HookAnswered { id, answer: asked.answer });
         });
         self.under_way.insert(id, Job::Hook(Process { leave, task }, name));
         event

@@ -4,6 +4,7 @@
 //! watchdogs. Nothing is repeated here, redirected or followed up: only the machine retries.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use machine_spec::config::RunConfig;
 use machine_spec::effect::SealedRequest;
@@ -11,7 +12,6 @@ use machine_spec::model::{ErrorClass, Failure};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url, redirect, retry};
 use secrecy::{ExposeSecret, SecretString};
-use std::time::Duration;
 use wire::Dialect;
 use wire::encode::Encoder;
 
@@ -101,7 +101,10 @@ impl Connection {
 fn client(provider: &Provider) -> Result<Client, String> {
     install_crypto();
     let plain = || {
-        Client::builder()
+        let builder = Client::builder();
+        // This machine is never behind a proxy to itself.
+        let builder = if is_here(&provider.base_url) { builder.no_proxy() } else { builder };
+        builder
             .user_agent(concat!("loopwright/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(Duration::from_millis(provider.patience.connect_ms))
             .redirect(redirect::Policy::none())
@@ -116,6 +119,13 @@ fn client(provider: &Provider) -> Result<Client, String> {
         }
         Err(error) => Err(fault::told(&error)),
     }
+}
+
+/// Whether a URL leads to this very machine.
+fn is_here(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let address = host.parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// The cryptography of TLS, once for the whole process. A program that embeds the engine may have

@@ -15,86 +15,17 @@ use machine_spec::{Input, Transcript, because::Owner};
 use reqwest::Url;
 use rstest::rstest;
 use secrecy::SecretString;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 use wire::Dialect;
 use wire::encode::EncodeOptions;
 
 use super::{Call, Connection};
 use crate::assess::Assessor;
 use crate::clock::Clock;
+use crate::double::{BEGIN, ERROR, HEAD, STOP, TEXT, Then, serve};
 use crate::inbox::{Line, What};
 use crate::setup::{Auth, Patience, Provider};
-
-const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
-const BEGIN: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\
-    \"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-test-1\",\"content\":[],\
-    \"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n";
-const TEXT: &str = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\
-    \"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n\
-    event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\
-    \"delta\":{\"type\":\"text_delta\",\"text\":\"hello\"}}\n\n\
-    event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n";
-const STOP: &str = "event: message_delta\ndata: {\"type\":\"message_delta\",\
-    \"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\n\
-    event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
-const PING: &str = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
-const ERROR: &str = "event: error\ndata: {\"type\":\"error\",\"error\":\
-    {\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n";
-
-/// What the double does after it has said its pieces.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
-    /// Ends the connection.
-    End,
-    /// Breaks it.
-    Reset,
-    /// Keeps it open until the client closes it.
-    Hang,
-    /// Keeps it open and repeats the last piece until the client closes it.
-    Repeat,
-}
-
-/// Serves one request; gives the request and whether the client closed the connection.
-async fn serve(answer: String, then: Then) -> (SocketAddr, JoinHandle<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
-    let address = listener.local_addr().expect("an address");
-    let served = tokio::spawn(async move {
-        let (mut socket, _) = listener.accept().await.expect("a client");
-        let request = request(&mut socket).await;
-        socket.write_all(answer.as_bytes()).await.expect("the client listens");
-        match then {
-            Then::End => {}
-            // What was not read yet makes the end of a connection a reset.
-            #[expect(deprecated, reason = "a reset is what this test is about")]
-            Then::Reset => socket.set_linger(Some(std::time::Duration::ZERO)).expect("linger"),
-            Then::Hang => while socket.read(&mut [0; 64]).await.is_ok_and(|read| read > 0) {},
-            Then::Repeat => {
-                while socket.write_all(PING.as_bytes()).await.is_ok() {
-                    tokio::task::yield_now().await;
-                }
-            }
-        }
-        request
-    });
-    (address, served)
-}
-
-async fn request(socket: &mut TcpStream) -> String {
-    let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
-    loop {
-        let read = socket.read(&mut piece).await.expect("a request");
-        bytes.extend_from_slice(&piece[..read]);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-            if body.len() >= length.and_then(|length| length.parse().ok()).unwrap_or(0) {
-                return text;
-            }
-        }
-    }
-}
 
 fn provider(base_url: &str) -> Provider {
     Provider {
@@ -302,4 +233,19 @@ async fn dropping_the_call_closes_the_connection() {
     ) {}
     task.abort();
     served.await.expect("the connection was closed");
+}
+
+#[test]
+fn this_machine_is_told_from_others() {
+    for (url, here) in [
+        ("http://127.0.0.1:9000", true),
+        ("http://127.9.9.9/v1", true),
+        ("http://[::1]:1", true),
+        ("http://localhost", true),
+        ("https://api.anthropic.com", false),
+        ("http://10.0.0.1", false),
+        ("http://localhost.example.org", false),
+    ] {
+        assert_eq!(super::is_here(&Url::parse(url).expect("a URL")), here, "{url}");
+    }
 }
