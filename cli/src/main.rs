@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 mod commands;
 mod fault;
 
-use commands::{decode, draw, replay, run};
+use commands::{bound, decode, draw, replay, run, trace};
 
 /// Run, record, replay and explain an agent loop that is an explicit state machine.
 #[derive(Parser)]
@@ -25,8 +25,12 @@ enum Command {
     Run(run::Args),
     /// Replay recordings without network or key and tell the first difference.
     Replay(replay::Args),
+    /// Tell the story of a recording: rooms, causes, owners, and why the loop ran again.
+    Trace(trace::Args),
     /// Tell what a provider stream says.
     Decode(decode::Args),
+    /// Compute the worst case of a configuration: requests, tool executions, waits.
+    Bound(bound::Args),
     /// Draw the loop; with a recording, the doors it walked stand out.
     Draw(draw::Args),
 }
@@ -37,7 +41,9 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Run(args) => run::run(&args, &mut out),
         Command::Replay(args) => replay::run(&args, &mut out),
+        Command::Trace(args) => trace::run(&args, &mut out),
         Command::Decode(args) => decode::run(&args, &mut out),
+        Command::Bound(args) => bound::run(&args, &mut out),
         Command::Draw(args) => draw::run(&args, &mut out),
     };
     let done = done.and_then(|code| {
