@@ -15,7 +15,6 @@ use replay::format::v1::{BodyEnd, Header, Note, Provider, WireSpan};
 use replay::recorder::{HalfFrame, RecordFailure};
 use replay::redact::{Admitted, Redactor};
 use replay::sink::FileSink;
-use serde_json::Value;
 
 use crate::clock::Clock;
 use crate::error::{Code, EngineError};
@@ -210,14 +209,8 @@ fn create(path: &Path) -> std::io::Result<FileSink> {
 }
 
 fn providers(setup: &Setup) -> Vec<Provider> {
-    let provider = |provider: &crate::setup::Provider| Provider {
-        name: provider.name.clone(),
-        dialect: provider.dialect.word().to_owned(),
-        model: provider.model.clone(),
-        options: match serde_json::to_value(&provider.options) {
-            Ok(Value::Object(options)) => options.into_iter().collect(),
-            Ok(_) | Err(_) => BTreeMap::new(),
-        },
+    let told = |one: &crate::setup::Provider| {
+        Provider::new(&one.name, one.dialect, &one.model, &one.options)
     };
-    setup.providers.iter().map(provider).collect()
+    setup.providers.iter().map(told).collect()
 }
