@@ -27,30 +27,37 @@ impl Out for Vec<u8> {
     fn escaped(&mut self, text: &str) {
         let bytes = text.as_bytes();
         self.reserve(bytes.len());
-        let mut from = 0;
-        for (at, byte) in bytes.iter().enumerate() {
-            let escape: &[u8] = match byte {
-                b'"' => b"\\\"",
-                b'\\' => b"\\\\",
-                b'\n' => b"\\n",
-                b'\r' => b"\\r",
-                b'\t' => b"\\t",
-                0x08 => b"\\b",
-                0x0c => b"\\f",
-                0x00..=0x1f => &[],
-                0x20.. => continue,
-            };
-            self.extend_from_slice(&bytes[from..at]);
-            if escape.is_empty() {
-                self.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
-            } else {
-                self.extend_from_slice(escape);
+        let mut rest = bytes;
+        while let Some(at) = rest.iter().position(|byte| NEEDS_ESCAPE[usize::from(*byte)]) {
+            self.extend_from_slice(&rest[..at]);
+            match rest[at] {
+                b'"' => self.put("\\\""),
+                b'\\' => self.put("\\\\"),
+                b'\n' => self.put("\\n"),
+                b'\r' => self.put("\\r"),
+                b'\t' => self.put("\\t"),
+                0x08 => self.put("\\b"),
+                0x0c => self.put("\\f"),
+                control => self.put(&format!("\\u{control:04x}")),
             }
-            from = at + 1;
+            rest = &rest[at + 1..];
         }
-        self.extend_from_slice(&bytes[from..]);
+        self.extend_from_slice(rest);
     }
 }
+
+/// The bytes that cannot stand in a string as they are.
+const NEEDS_ESCAPE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = true;
+        byte += 1;
+    }
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table
+};
 
 /// Appends a value with the keys of its objects sorted, whatever order the map keeps.
 pub(crate) fn value(out: &mut Vec<u8>, value: &Value) {

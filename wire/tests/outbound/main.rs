@@ -1,6 +1,7 @@
 //! What leaves this crate towards a provider, and what a provider's refusals mean.
 
 mod error_bodies;
+mod hostile;
 mod lawful;
 mod reading;
 mod requests;
