@@ -31,6 +31,17 @@ impl Fault {
         Fault { exit: 4, text: text.to_string() }
     }
 
+    /// The fault as the last event of a run that could not begin.
+    pub(crate) fn as_terminal(&self) -> serde_json::Value {
+        serde_json::json!({
+            "type": "terminal",
+            "reason": "not_started",
+            "class": "failed",
+            "exit_code": self.exit,
+            "message": self.text,
+        })
+    }
+
     /// Tells the fault and gives its exit code.
     pub(crate) fn report(self) -> ExitCode {
         if !self.text.is_empty() {

@@ -58,17 +58,48 @@ pub(crate) struct Args {
     system: Option<String>,
 }
 
+/// Whatever happens, with `--json` the last line is a terminal event, exactly one.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Fault> {
+    let prepared = prepare(args);
+    if let (true, Err(fault)) = (args.json, &prepared) {
+        writeln!(out, "{}", fault.as_terminal())?;
+    }
+    match prepared? {
+        Prepared::Ready(ready) => play(*ready, args.json, out),
+        Prepared::Refused(error) => refused(error, args.json, out),
+    }
+}
+
+/// What is known before a run begins.
+enum Prepared {
+    /// Everything is there.
+    Ready(Box<Ready>),
+    /// The configuration cannot be used.
+    Refused(EngineError),
+}
+
+struct Ready {
+    setup: Setup,
+    prompt: String,
+    recording: Option<PathBuf>,
+}
+
+fn prepare(args: &Args) -> Result<Prepared, Fault> {
     let prompt = prompt(args)?;
     let history = args.resume.as_deref().map(history).transpose()?;
     let mut setup = match setup(args) {
         Ok(setup) => setup,
-        Err(error) => return refused(error, args.json, out),
+        Err(error) => return Ok(Prepared::Refused(error)),
     };
     if let Some(history) = history {
         setup.machine.history = history;
     }
     let recording = recording(args)?;
+    Ok(Prepared::Ready(Box::new(Ready { setup, prompt, recording })))
+}
+
+fn play(ready: Ready, json: bool, out: &mut impl Write) -> Result<ExitCode, Fault> {
+    let Ready { setup, prompt, recording } = ready;
     let stage = match &recording {
         Some(path) => Stage::recorded(path),
         None => Stage::default(),
@@ -79,12 +110,12 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Fault> 
     let ended = engine::block_on(async {
         let signals = Signals::interrupt(handle.clone());
         let run = engine::run(setup, inputs, observer, stage);
-        let watch = watch(events, args.json, out, &handle);
+        let watch = watch(events, json, out, &handle);
         let (ended, watched) = run_beside(run, watch).await;
         drop(signals);
         watched.map(|()| ended)
     })??;
-    if let Some(path) = recording.filter(|_| !args.json) {
+    if let Some(path) = recording.filter(|_| !json) {
         eprintln!("recorded to {}", path.display());
     }
     Ok(ExitCode::from(match ended {
