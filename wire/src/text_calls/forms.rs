@@ -161,7 +161,7 @@ fn json_value(text: &str) -> Option<(&str, &str)> {
     Some((value, &text[values.byte_offset()..]))
 }
 
-/// `{"name": …, "arguments": {…}}`
+/// `{"name": …, "arguments": {…}}`.
 fn json_call(text: &str) -> Option<(Spelled, &str)> {
     let (json, rest) = json_value(text)?;
     let call: JsonCall<'_> = serde_json::from_str(json).ok()?;
