@@ -1,138 +1,148 @@
-//! Whole sessions of the W1 shape: R rounds of 50 pieces of text, one call with 200 bytes of
-//! arguments in ten pieces, a result of 1 KB; then 50 pieces of the answer.
+//! Whole sessions of the W1 shape, on the Anthropic wire: R rounds of 50 pieces of text, one call
+//! with 200 bytes of arguments in ten pieces, a result of 1 KB; then 50 pieces of the answer.
 
+use std::fmt::Write;
 use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use machine_spec::config::{Candidate, RunConfig, ToolSpec};
-use machine_spec::input::{ToolReport, ToolStatus};
 use machine_spec::limits::Limits;
-use machine_spec::model::{
-    ArgsVerdict, BlockEnd, BlockKind, CallFacts, Closure, ModelEvent, Proof, Safety, StopReason,
-};
-use machine_spec::{Effect, Input, start, step};
+use machine_spec::{Input, start, step};
 use replay::format::ReadLimits;
 use replay::reader::{Bodies, Recording};
 use replay::redact::Redactor;
 use replay::replayer::{Options, replay_bytes};
+use replay::scenario::{Answer, Library, Output, Scenario, ToolPlan, ToolRun};
 use replay::sink::MemorySink;
+use replay::world::play;
 use replay::{Header, Note, Recorder};
+use wire::Dialect;
 
 const ROUNDS: [u32; 4] = [3, 15, 100, 400];
 const PIECES: usize = 50;
 
 fn config(rounds: u32) -> RunConfig {
+    let (name, model) = ("a".into(), "claude-test-1".into());
+    let tool = ToolSpec {
+        name: "search".into(),
+        description: "searches".into(),
+        input_schema: "{\"type\":\"object\"}".into(),
+        read_only: true,
+    };
     RunConfig {
-        candidates: vec![Candidate {
-            name: "a".into(),
-            model: "m".into(),
-            context_window: 0,
-            max_output: 0,
-        }],
-        tools: vec![ToolSpec {
-            name: "search".into(),
-            description: "searches".into(),
-            input_schema: "{\"type\":\"object\"}".into(),
-            read_only: true,
-        }],
+        candidates: vec![Candidate { name, model, context_window: 0, max_output: 1024 }],
+        tools: vec![tool],
         limits: Limits { tool_rounds: rounds + 1, ..Limits::default() },
         ..RunConfig::default()
     }
 }
 
-/// One response, as events. No two rounds are alike: they would be a doom loop.
-fn response(round: u32, with_call: bool) -> Vec<ModelEvent> {
-    let mut events = vec![ModelEvent::Began { model: "m".into(), response: "r".into() }];
-    let mut block = |number: u32, kind: BlockKind, pieces: Vec<String>, done: BlockEnd| {
-        events.push(ModelEvent::BlockBegan { block: number, kind });
-        for text in pieces {
-            events.push(ModelEvent::Delta { block: number, text });
-        }
-        events.push(ModelEvent::BlockDone { block: number, proof: Proof::BlockStop, done });
-    };
-    let text = (0..PIECES).map(|n| format!("fifteen bytes{n:02}")).collect();
-    block(0, BlockKind::Text, text, BlockEnd::Text);
+fn event(body: &mut String, kind: &str, rest: &str) {
+    let _ = write!(body, "event: {kind}\ndata: {{\"type\":\"{kind}\"{rest}}}\n\n");
+}
+
+/// One response. No two rounds are alike: they would be a doom loop.
+fn response(round: u32, with_call: bool) -> String {
+    let mut body = String::new();
+    let usage = "\"usage\":{\"input_tokens\":40,\"output_tokens\":1}";
+    let message = format!(
+        ",\"message\":{{\"id\":\"msg_{round}\",\"type\":\"message\",\"role\":\"assistant\",\
+         \"model\":\"claude-test-1\",\"content\":[],\"stop_reason\":null,\
+         \"stop_sequence\":null,{usage}}}"
+    );
+    event(&mut body, "message_start", &message);
+    let text = ",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}";
+    event(&mut body, "content_block_start", text);
+    for n in 0..PIECES {
+        let delta = format!(
+            ",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"fifteen bytes{n:02}\"}}"
+        );
+        event(&mut body, "content_block_delta", &delta);
+    }
+    event(&mut body, "content_block_stop", ",\"index\":0");
     if with_call {
+        let call = format!(
+            ",\"index\":1,\"content_block\":{{\"type\":\"tool_use\",\"id\":\"toolu_{round}\",\
+             \"name\":\"search\",\"input\":{{}}}}"
+        );
+        event(&mut body, "content_block_start", &call);
         let args = format!("{{\"query\":\"{round:04}{}\"}}", "q".repeat(184));
-        let pieces = args.as_bytes().chunks(20);
-        let pieces = pieces.map(|piece| String::from_utf8_lossy(piece).into_owned()).collect();
-        let kind = BlockKind::Call { wire_id: String::new(), name: "search".into() };
-        let args = ArgsVerdict::Valid { canonical: u64::from(round) };
-        let facts = CallFacts { args, safety: Safety::Exclusive };
-        block(1, kind, pieces, BlockEnd::Call(facts));
+        for piece in args.as_bytes().chunks(20) {
+            let piece = serde_json::Value::from(String::from_utf8_lossy(piece));
+            let delta = format!(
+                ",\"index\":1,\"delta\":{{\"type\":\"input_json_delta\",\"partial_json\":{piece}}}"
+            );
+            event(&mut body, "content_block_delta", &delta);
+        }
+        event(&mut body, "content_block_stop", ",\"index\":1");
     }
-    let reason = if with_call { StopReason::ToolUse } else { StopReason::EndOfTurn };
-    events.push(ModelEvent::Finished { reason, word: reason.word().into() });
-    events
+    let stop = if with_call { "tool_use" } else { "end_turn" };
+    let delta = format!(
+        ",\"delta\":{{\"stop_reason\":\"{stop}\",\"stop_sequence\":null}},\
+         \"usage\":{{\"output_tokens\":90}}"
+    );
+    event(&mut body, "message_delta", &delta);
+    event(&mut body, "message_stop", "");
+    body
 }
 
-/// All inputs of a session.
-fn session(rounds: u32) -> Vec<Input> {
-    let mut inputs = vec![Input::UserSaid { text: "find it".into(), rules: vec![] }];
-    let mut state = start(config(rounds)).state;
-    let mut told = 0;
-    let mut awaited: Vec<Input> = Vec::new();
-    loop {
-        while told < inputs.len() {
-            let after = step(state, inputs[told].clone());
-            told += 1;
-            state = after.state;
-            awaited.extend(after.effects.iter().flat_map(|effect| answers(effect, rounds)));
-        }
-        if awaited.is_empty() {
-            assert_eq!(state.frame().counters().tool_rounds, rounds, "the session is whole");
-            return inputs;
-        }
-        inputs.append(&mut awaited);
-    }
+fn scenario(rounds: u32) -> Scenario {
+    let mut scenario = Scenario::new(config(rounds), Dialect::Anthropic, "find it");
+    scenario.answers = (1..=rounds + 1).map(|n| Answer::stream(response(n, n <= rounds))).collect();
+    let says = |n: u32| ToolRun {
+        output: Output::Text(format!("{n:04}{}", "r".repeat(1020))),
+        ..ToolRun::default()
+    };
+    let runs = (0..rounds).map(says).collect();
+    scenario.tools.insert("search".into(), ToolPlan { runs, ..ToolPlan::default() });
+    scenario
 }
 
-fn answers(effect: &Effect, rounds: u32) -> Vec<Input> {
-    match effect {
-        Effect::CallModel { id, request } => {
-            let said = |event| Input::ModelSaid { id: *id, event };
-            let round = request.attempt.0;
-            let events = response(round, round <= rounds).into_iter().map(said);
-            let closed = Input::ModelClosed { id: *id, closure: Closure::Ended };
-            events.chain([closed]).collect()
-        }
-        Effect::RunTool { id, .. } => {
-            let report = ToolReport {
-                status: ToolStatus::Succeeded,
-                output: format!("{id}{}", "r".repeat(1020)),
-            };
-            vec![Input::ToolReturned { id: *id, report }]
-        }
-        _ => vec![],
-    }
-}
-
-fn record(rounds: u32, inputs: &[Input], note: &Note) -> MemorySink {
+fn record(rounds: u32, inputs: &[Input]) -> MemorySink {
     let header = Header::new(config(rounds), vec![]);
     let mut recorder = Recorder::create(MemorySink::default(), header, Redactor::default());
     let begun = start(recorder.header().config.clone());
-    recorder.started(&begun, note);
+    recorder.started(&begun, &Note::default());
     let mut state = begun.state;
     for input in inputs {
         let half = recorder.heard(input);
         let after = step(state, input.clone());
-        half.stepped(&after, note);
+        half.stepped(&after, &Note::default());
         state = after.state;
     }
     recorder.finish().0
 }
 
+/// Replays and insists on what came of it.
+fn replayed(sink: &MemorySink, bodies: &Bodies, options: Options, requests: u64) {
+    let limits = ReadLimits::default();
+    let report = replay_bytes(black_box(&sink.recording), limits, None, bodies.clone(), options)
+        .expect("readable");
+    assert!(report.is_identical() && report.terminal.is_some());
+    if options.requests {
+        assert_eq!((report.requests.compared, report.responses.compared), (requests, requests));
+    }
+}
+
 fn sessions(c: &mut Criterion) {
-    let fast = Options { requests: false, responses: false, invariants: false };
-    let judged = Options { invariants: true, ..fast };
+    let frames_only = Options { requests: false, responses: false, invariants: false };
+    let judged = Options { invariants: true, ..frames_only };
+    let library = Library::new();
     for rounds in ROUNDS {
-        let inputs = session(rounds);
-        let sink = record(rounds, &inputs, &Note::default());
+        let scenario = scenario(rounds);
+        let run = play(&scenario, &library);
+        assert_eq!(run.trouble, None);
+        assert_eq!(run.state.frame().counters().tool_rounds, rounds, "the session is whole");
+        let recording = run.recording().expect("readable");
+        let inputs: Vec<Input> =
+            recording.frames.iter().filter_map(|frame| frame.input.clone()).collect();
+        let bodies = Bodies::memory(run.sink.bodies.clone());
+        let raw: usize = run.sink.bodies.values().map(Vec::len).sum();
         println!(
-            "R={rounds}: {} inputs, {} bytes of recording, {:.0} a frame",
+            "R={rounds}: {} inputs, {raw} bytes of responses, {} of recording ({:.0} a frame)",
             inputs.len(),
-            sink.recording.len(),
-            sink.recording.len() as f64 / inputs.len() as f64
+            run.sink.recording.len(),
+            run.sink.recording.len() as f64 / inputs.len() as f64
         );
         let mut group = c.benchmark_group("session");
         group.throughput(Throughput::Elements(inputs.len() as u64));
@@ -146,40 +156,37 @@ fn sessions(c: &mut Criterion) {
                 BatchSize::LargeInput,
             );
         });
-        group.bench_function(BenchmarkId::new("record_in_memory", rounds), |b| {
-            b.iter(|| record(rounds, black_box(&inputs), &Note::default()));
+        group.bench_function(BenchmarkId::new("play", rounds), |b| {
+            b.iter(|| play(black_box(&scenario), &library));
+        });
+        group.bench_function(BenchmarkId::new("record", rounds), |b| {
+            b.iter(|| record(rounds, black_box(&inputs)));
         });
         group.bench_function(BenchmarkId::new("read", rounds), |b| {
-            b.iter(|| Recording::from_memory(black_box(&sink)).expect("readable"));
+            b.iter(|| Recording::from_memory(black_box(&run.sink)).expect("readable"));
         });
-        for (name, options) in [("replay", fast), ("replay_judged", judged)] {
+        let requests = u64::from(rounds) + 1;
+        for (name, options) in [
+            ("replay", frames_only),
+            ("replay_judged", judged),
+            ("replay_everything", Options::default()),
+        ] {
             group.bench_function(BenchmarkId::new(name, rounds), |b| {
-                b.iter(|| {
-                    let bytes = black_box(&sink.recording);
-                    let limits = ReadLimits::default();
-                    let report = replay_bytes(bytes, limits, None, Bodies::none(), options)
-                        .expect("readable");
-                    assert!(report.is_identical() && report.terminal.is_some());
-                });
+                b.iter(|| replayed(&run.sink, &bodies, options, requests));
             });
         }
         group.finish();
     }
-    negative_control();
+    negative_control(&library);
 }
 
 /// A bench that cannot fail proves nothing: a changed byte must be found.
-fn negative_control() {
-    let mut sink = record(3, &session(3), &Note::default());
+fn negative_control(library: &Library) {
+    let mut sink = play(&scenario(3), library).sink;
     let middle = sink.recording.len() / 2;
     sink.recording[middle] ^= 1;
-    let report = replay_bytes(
-        &sink.recording,
-        ReadLimits::default(),
-        None,
-        Bodies::none(),
-        Options::default(),
-    );
+    let limits = ReadLimits::default();
+    let report = replay_bytes(&sink.recording, limits, None, Bodies::none(), Options::default());
     assert!(!report.expect("the header is sound").is_identical());
 }
 

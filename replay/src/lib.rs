@@ -13,6 +13,7 @@ pub mod format;
 pub mod reader;
 pub mod recorder;
 pub mod redact;
+pub mod render;
 pub mod replayer;
 pub mod resume;
 pub mod scenario;

@@ -114,7 +114,9 @@ impl Replayer {
             // A reader never gives a frame with an input before the start.
             (None, Some(input)) => step(start(self.header.config.clone()).state, input),
         };
-        self.compare(&recorded, &step, room)?;
+        if let Err(divergence) = self.compare(&recorded, &step, room) {
+            return Err(self.told_by_request(divergence, &step, note.request.as_deref()));
+        }
         self.compare_edges(&recorded, &step, room, note.request.as_deref(), closed)?;
         self.report.frames += 1;
         self.report.passages += step.trail.len() as u64;

@@ -6,7 +6,7 @@ use machine_spec::input::InputKind;
 use machine_spec::invariants::Invariant;
 use machine_spec::{Effect, Input, RoomKind, Step};
 
-use super::requests;
+use super::requests::{self, WHOLE};
 use super::responses::Compared;
 use super::tell::Recorded;
 use super::{Replayer, Warning};
@@ -33,16 +33,34 @@ impl Replayer {
                 self.judge_response(compared, recorded.seq, room)?;
             }
         }
-        let request = step.effects.iter().find_map(|effect| match effect {
-            Effect::CallModel { request, .. } => Some(request),
-            _ => None,
-        });
-        if let Some(request) = request
+        if let Some(request) = ordered_request(step)
             && self.options.requests
         {
             self.judge_request(recorded, room, request, sent)?;
         }
         Ok(())
+    }
+
+    /// Another conversation is only a digest to the machine. Where the request that was sent is
+    /// kept, it tells what the model would read differently.
+    pub(super) fn told_by_request(
+        &mut self,
+        mut divergence: Box<Divergence>,
+        step: &Step,
+        sent: Option<&str>,
+    ) -> Box<Divergence> {
+        if let Some(request) = ordered_request(step)
+            && let Some(sent) = sent
+            && divergence.path.contains(".view.")
+            && let requests::Compared::Differs(found) =
+                self.requests.compare(&self.header.config, request, sent, &self.bodies)
+            && found.path != WHOLE
+        {
+            divergence.path = found.path;
+            divergence.recorded = found.left;
+            divergence.replayed = found.right;
+        }
+        divergence
     }
 
     fn judge_request(
@@ -106,6 +124,14 @@ impl Replayer {
         let recorded = Recorded::bare(at, Some(InputKind::ModelSaid));
         Err(self.diverged(code, &recorded, room, difference, Invariant::Deterministic, why))
     }
+}
+
+/// The request that a step ordered.
+fn ordered_request(step: &Step) -> Option<&SealedRequest> {
+    step.effects.iter().find_map(|effect| match effect {
+        Effect::CallModel { request, .. } => Some(&**request),
+        _ => None,
+    })
 }
 
 /// The response that an input closes.

@@ -10,6 +10,9 @@ use crate::format::address;
 use crate::format::v1::Provider;
 use crate::reader::{Bodies, Body};
 
+/// The path of a difference whose place cannot be told.
+pub(super) const WHOLE: &str = "request";
+
 /// The encoders of a run, by candidate.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
@@ -51,14 +54,14 @@ impl Requests {
             return Compared::Same;
         }
         let whole = || Difference {
-            path: "request".into(),
+            path: WHOLE.into(),
             left: format!("{recorded} (the body was not kept, so the place cannot be told)"),
             right: format!("{found} ({} bytes)", replayed.len()),
         };
         let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
         let within = match bodies.get(recorded) {
             Body::Found(sent) => match (json(&sent), json(&replayed)) {
-                (Some(sent), Some(replayed)) => first_difference("request", &sent, &replayed),
+                (Some(sent), Some(replayed)) => first_difference(WHOLE, &sent, &replayed),
                 (_, _) => None,
             },
             Body::Missing | Body::Altered { .. } | Body::Unreadable { .. } => None,

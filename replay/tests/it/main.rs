@@ -4,6 +4,7 @@ mod divergences;
 mod hostile;
 mod recorder;
 mod recordings;
+mod renderings;
 mod resuming;
 mod support;
 mod worlds;

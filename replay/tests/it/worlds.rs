@@ -10,6 +10,10 @@ use machine_spec::limits::Limits;
 use machine_spec::message::{Entry, Outcome};
 use machine_spec::model::{ErrorClass, Safety};
 use machine_spec::{Terminal, TerminalKind};
+use replay::code::Code;
+use replay::divergence::Divergence;
+use replay::format::address;
+use replay::reader::{Bodies, Recording};
 use replay::replayer::{Options, replay};
 use replay::scenario::{
     After, Afterwards, Answer, BodyPlan, Chunks, EndOfBody, HookPlan, Library, Output, Scenario,
@@ -20,7 +24,9 @@ use replay::world::{Playing, Run, Trouble, World, play};
 use serde_json::Value;
 use wire::Dialect;
 
-fn library() -> Library {
+use crate::support::{contents, sealed};
+
+pub(crate) fn library() -> Library {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/wire/cases");
     Library::load(&folder).expect("our own wire files are sound")
 }
@@ -40,7 +46,7 @@ fn tool(name: &str, read_only: bool) -> ToolSpec {
 }
 
 /// A scenario on the Anthropic wire that answers with these files.
-fn scenario(tools: &[&str], files: &[&str]) -> Scenario {
+pub(crate) fn scenario(tools: &[&str], files: &[&str]) -> Scenario {
     let config = RunConfig {
         candidates: vec![candidate("1")],
         tools: tools.iter().map(|name| tool(name, false)).collect(),
@@ -429,4 +435,109 @@ fn b038_killed_anywhere_and_killed_again_no_call_runs_twice() {
         let report = replay(&third.recording().expect("readable"), Options::default());
         assert!(report.is_identical(), "{}", report.divergence().expect("a difference"));
     }
+}
+
+/// A recording with its bodies, some lines of which are edited and sealed again.
+fn edited(run: &Run, edit: impl Fn(&str) -> String) -> Recording {
+    let lines: Vec<String> = contents(&run.sink).iter().map(|line| edit(line)).collect();
+    let sink = MemorySink { recording: sealed(&lines), ..run.sink.clone() };
+    Recording::from_memory(&sink).expect("the header is sound")
+}
+
+fn paid() -> Run {
+    let mut paid = scenario(&["post_payment"], &["B005-1.sse", "B005-4.sse"]);
+    paid.tools.insert("post_payment".into(), ToolPlan::says("paid 10.00 at noon"));
+    played_so(&paid, Playing { judge: true, keep_requests: true, ..Playing::default() })
+}
+
+fn found(recording: &Recording) -> Divergence {
+    let report = replay(recording, Options::default());
+    report.divergence().unwrap_or_else(|| panic!("{:?}", report.verdict)).clone()
+}
+
+/// B039 (b): a tool that returns one byte more.
+#[test]
+fn another_result_is_told_by_the_first_request_that_differs() {
+    let run = paid();
+    let said = "\"output\":\"paid 10.00 at noon";
+    let altered = edited(&run, |line| line.replace(said, &format!("{said}!")));
+    let divergence = found(&altered);
+    assert_eq!(divergence.code, Code::EffectsDiffer, "{divergence}");
+    let path = "request.messages[2].content[0].content";
+    assert!(divergence.path.starts_with(path), "{divergence}");
+    assert!(divergence.recorded.contains("noon\"") && divergence.replayed.contains("noon!\""));
+    // Without the bodies the place is only a digest.
+    let mut bare = altered;
+    bare.bodies = Bodies::none();
+    assert!(found(&bare).path.ends_with(".view.digest"), "{}", found(&bare));
+}
+
+#[test]
+fn an_encoder_that_writes_other_bytes_is_found() {
+    let run = paid();
+    let warm =
+        |line: &str| line.replace("\"dialect\":\"anthropic\"", "\"dialect\":\"openai-chat\"");
+    let divergence = found(&edited(&run, warm));
+    assert_eq!(divergence.code, Code::RequestDiffers, "{divergence}");
+    assert!(divergence.path.starts_with("request."), "{divergence}");
+    let warm = |line: &str| {
+        let model = "\"model\":\"claude-test-1\"}]";
+        let options = "\"model\":\"claude-test-1\",\"options\":{\"temperature\":0.5}}]";
+        line.replace(&format!("anthropic\",{model}"), &format!("anthropic\",{options}"))
+    };
+    let divergence = found(&edited(&run, warm));
+    assert_eq!(divergence.code, Code::RequestDiffers, "{divergence}");
+    assert_eq!((&*divergence.path, &*divergence.replayed), ("request.temperature", "0.5"));
+}
+
+#[test]
+fn a_decoder_that_reads_the_same_bytes_differently_is_found() {
+    let run = paid();
+    // The same frames beside other bytes look like another decoder beside the same bytes.
+    let first = run.recording().expect("readable").responses().next().expect("one").digest.clone();
+    let mut sink = run.sink.clone();
+    let bytes = sink.bodies.remove(&first).expect("it was kept");
+    let text = String::from_utf8(bytes).expect("text").replace("post_payment", "post_payments");
+    let other = address(text.as_bytes());
+    sink.bodies.insert(other.clone(), text.into_bytes());
+    let lines: Vec<String> =
+        contents(&sink).iter().map(|line| line.replace(&first, &other)).collect();
+    sink.recording = sealed(&lines);
+    let divergence = found(&Recording::from_memory(&sink).expect("readable"));
+    assert_eq!(divergence.code, Code::StreamDiffers, "{divergence}");
+    assert!(divergence.path.starts_with("response.events["), "{divergence}");
+    assert!(divergence.replayed.contains("post_payments"), "{divergence}");
+    let frame = &run.recording().expect("readable").frames[divergence.at as usize];
+    assert!(format!("{:?}", frame.input).contains("post_payment"), "{divergence}");
+}
+
+#[test]
+fn a_stored_body_that_was_changed_or_lost_is_told() {
+    let run = paid();
+    let first = run.recording().expect("readable").responses().next().expect("one").digest.clone();
+    let mut sink = run.sink.clone();
+    sink.bodies.get_mut(&first).expect("it was kept")[10] ^= 1;
+    let divergence = found(&Recording::from_memory(&sink).expect("readable"));
+    assert_eq!(divergence.code, Code::BodyAltered, "{divergence}");
+    sink.bodies.remove(&first);
+    let report = replay(&Recording::from_memory(&sink).expect("readable"), Options::default());
+    assert!(report.is_identical());
+    assert!(report.warnings[0].to_string().starts_with("LW1202: the body "));
+    assert_eq!((report.responses.compared, report.responses.skipped), (1, 1));
+}
+
+/// B039 (c): parallel tools that finish in another order lead to the same requests.
+#[test]
+fn another_order_of_completion_sends_the_same_bytes() {
+    let mut edits = scenario(&["edit", "grep", "read_file"], &["B029-1.sse", "B029-2.sse"]);
+    let mut bodies = Vec::new();
+    for (read, grep) in [(300, 10), (10, 300)] {
+        for (name, delay_ms) in [("read_file", read), ("grep", grep)] {
+            let runs = vec![ToolRun { delay_ms, ..ToolRun::says(name) }];
+            edits.tools.insert(name.into(), ToolPlan { safety: Safety::Concurrent, runs });
+        }
+        let run = played(&edits);
+        bodies.push(run.requests.into_iter().map(|sent| sent.body).collect::<Vec<_>>());
+    }
+    assert_eq!(bodies[0], bodies[1]);
 }
