@@ -68,6 +68,24 @@ impl Setup {
         Ok(setup)
     }
 
+    /// Reads a configuration that [`Setup::load`] refused only because the machine could not work
+    /// with it. A run with it ends as `config_refused`, and its recording says why.
+    ///
+    /// # Errors
+    ///
+    /// All other mistakes that were found, with their places.
+    pub fn load_refused(
+        path: &Path,
+        overrides: &Overrides,
+        environment: Environment<'_>,
+    ) -> Result<Setup, ConfigError> {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let judged = build::Judged::ByTheMachine;
+        let mut setup = Setup::parse_judged(&text, path, overrides, environment, judged)?;
+        setup.origin = Some(path.to_owned());
+        Ok(setup)
+    }
+
     /// Checks the text of a configuration that is said to stand in this file; its relative paths
     /// start from the folder of the file.
     ///
@@ -80,9 +98,19 @@ impl Setup {
         overrides: &Overrides,
         environment: Environment<'_>,
     ) -> Result<Setup, ConfigError> {
+        Setup::parse_judged(text, path, overrides, environment, build::Judged::ByUs)
+    }
+
+    fn parse_judged(
+        text: &str,
+        path: &Path,
+        overrides: &Overrides,
+        environment: Environment<'_>,
+        judged: build::Judged,
+    ) -> Result<Setup, ConfigError> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        let read =
-            file::read(text).and_then(|file| build::setup(file, overrides, folder, environment));
+        let read = file::read(text)
+            .and_then(|file| build::setup(file, overrides, folder, environment, judged));
         read.map_err(|mut problems| {
             locate::place(text, &mut problems);
             ConfigError { file: Some(path.to_owned()), problems }
@@ -99,7 +127,7 @@ impl Setup {
         environment: Environment<'_>,
     ) -> Result<Setup, ConfigError> {
         let file = file::ConfigFile::default();
-        build::setup(file, overrides, Path::new("."), environment)
+        build::setup(file, overrides, Path::new("."), environment, build::Judged::ByUs)
             .map_err(|problems| ConfigError { file: None, problems })
     }
 }

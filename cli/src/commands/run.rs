@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use ::replay::Recording;
 use engine::config::{Overrides, process_environment};
+use engine::error::Code;
 use engine::{EngineError, Event, Events, Handle, Observer, Setup, Signals, Stage};
 use machine_spec::Transcript;
 use wire::Dialect;
@@ -215,10 +216,20 @@ fn setup(args: &Args) -> Result<Setup, EngineError> {
     };
     let default = Path::new(DEFAULT_CONFIG);
     let config = args.config.as_deref().or_else(|| default.exists().then_some(default));
-    Ok(match config {
-        Some(path) => Setup::load(path, &overrides, &process_environment)?,
-        None => Setup::without_file(&overrides, &process_environment)?,
-    })
+    let Some(path) = config else {
+        return Ok(Setup::without_file(&overrides, &process_environment)?);
+    };
+    let error = match Setup::load(path, &overrides, &process_environment) {
+        Ok(setup) => return Ok(setup),
+        Err(error) => error,
+    };
+    // What only the machine objects to is told with its place, and the run that ends as refused is
+    // recorded like any other.
+    if error.problems.iter().all(|problem| problem.code == Code::ConfigFault) {
+        eprintln!("error: {error}");
+        return Ok(Setup::load_refused(path, &overrides, &process_environment)?);
+    }
+    Err(error.into())
 }
 
 /// What was said in an earlier run, as the next run of the session begins with it.

@@ -21,11 +21,21 @@ mod faults;
 use commands::Commands;
 
 /// Builds the setup.
+/// Who judges whether the machine can work with a configuration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// We do, before anything starts, and tell the place of each mistake.
+    ByUs,
+    /// The machine does: the run ends as refused, and its recording says why.
+    ByTheMachine,
+}
+
 pub(super) fn setup(
     mut file: ConfigFile,
     overrides: &Overrides,
     folder: &Path,
     environment: Environment<'_>,
+    judge: Judged,
 ) -> Result<Setup, Vec<Problem>> {
     let mut build = Build { folder, environment, problems: Vec::new() };
     build.override_with(&mut file, overrides);
@@ -46,7 +56,7 @@ pub(super) fn setup(
         policy: file.policy,
         ..RunConfig::default()
     };
-    if build.problems.is_empty() {
+    if build.problems.is_empty() && judge == Judged::ByUs {
         build.problems.extend(machine.faults().iter().map(faults::problem));
     }
     if !build.problems.is_empty() {
