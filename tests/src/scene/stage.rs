@@ -114,6 +114,18 @@ impl Stage {
         self.gates.get(pipe).unwrap_or_else(|| panic!("the scene has no pipe {pipe}")).clone()
     }
 
+    /// The names of all providers, in the order of the scene.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.scene.doubles.iter().map(|double| double.name.as_str()).collect()
+    }
+
+    /// When the run is interrupted.
+    #[must_use]
+    pub fn interrupt(&self) -> Option<&InterruptTable> {
+        self.scene.interrupt.as_ref()
+    }
+
     /// What the user says.
     #[must_use]
     pub fn prompt(&self) -> &str {

@@ -1,3 +1,5 @@
 //! The whole house, end to end.
 
+mod fixtures;
 mod in_core;
+mod in_engine;

@@ -1,0 +1,182 @@
+//! A scene, carried through by the engine and judged by what must hold of every run.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use engine::config::Overrides;
+use engine::{Clock, Ended, Event, Handle, Observer, Setup};
+use machine_spec::input::InterruptedBy;
+use machine_spec::message::{Entry, Outcome};
+use machine_spec::{EffectKind, RunConfig, Terminal, Transcript};
+use replay::reader::Recording;
+use replay::replayer::{Options, replay_file};
+use serde_json::Value;
+use tests::scene::{InterruptTable, KEY, KEY_NAME, Scene, Stage};
+use tests::{hygiene, render};
+use wire::Dialect;
+
+/// The time of the first instant: Tue, 14 Nov 2023 22:13:20 GMT.
+const EPOCH_MS: u64 = 1_700_000_000_000;
+
+/// A run that is over, and where it happened.
+pub(crate) struct Acted {
+    pub(crate) stage: Stage,
+    pub(crate) events: Vec<Event>,
+    pub(crate) ended: Ended,
+    pub(crate) recording: Recording,
+}
+
+/// Carries the scene of a fixture through.
+pub(crate) fn act(fixture: &str) -> Acted {
+    act_on(Stage::set(Scene::of_fixture(fixture)))
+}
+
+/// Carries a scene through.
+pub(crate) fn act_on(stage: Stage) -> Acted {
+    let prompt = stage.prompt().to_owned();
+    run(stage, "run.jsonl", &prompt, |_| {})
+}
+
+/// Says more on the same stage, in a run of its own that begins with this history.
+pub(crate) fn act_again(stage: Stage, words: &str, history: Transcript) -> Acted {
+    run(stage, "again.jsonl", words, |config| config.history = history)
+}
+
+fn run(stage: Stage, file: &str, words: &str, change: impl FnOnce(&mut RunConfig)) -> Acted {
+    let environment = |name: &str| (name == KEY_NAME).then(|| KEY.to_owned());
+    let path = stage.path("config.toml");
+    let setup = Setup::load(&path, &Overrides::default(), &environment);
+    let mut setup = setup.unwrap_or_else(|error| panic!("{error}"));
+    change(&mut setup.machine);
+    let dialects = setup.providers.iter().map(|provider| provider.dialect).collect();
+    let recorded = stage.path(file);
+    // What a server asks to wait for is leapt over, and is seen in the events all the same.
+    let clock = Clock::leaping(EPOCH_MS);
+    let (events, ended) = carry(&stage, setup, words, recorded.clone(), clock);
+    let recording = Recording::read(&recorded).expect("a readable recording");
+    let acted = Acted { stage, events, ended, recording };
+    acted.judge(dialects, recorded);
+    acted
+}
+
+fn carry(
+    stage: &Stage,
+    setup: Setup,
+    words: &str,
+    recording: PathBuf,
+    clock: Clock,
+) -> (Vec<Event>, Ended) {
+    let (handle, inputs) = engine::inputs();
+    let (observer, mut told) = Observer::new();
+    let scene = engine::Stage { clock, ..engine::Stage::recorded(recording) };
+    handle.say(words).expect("the run has not begun");
+    let ran = engine::block_on(async {
+        let watch = async {
+            let mut events = Vec::new();
+            while let Some(event) = told.recv().await {
+                heed(stage, &handle, &event, &events);
+                events.push(event);
+            }
+            events
+        };
+        let interrupt = interrupt_by_pipe(stage, &handle);
+        let (events, ended, ()) =
+            tokio::join!(watch, engine::run(setup, inputs, observer, scene), interrupt);
+        (events, ended)
+    });
+    let (events, ended) = ran.expect("a runtime");
+    (events, ended.unwrap_or_else(|error| panic!("{error}\n{events:#?}")))
+}
+
+/// Interrupts when the scene wants it at the first event of this kind.
+fn heed(stage: &Stage, handle: &Handle, event: &Event, before: &[Event]) {
+    let Some(InterruptTable::Event(word)) = stage.interrupt() else { return };
+    let is = |event: &Event| kind(event) == *word;
+    if is(event) && !before.iter().any(is) {
+        handle.interrupt(InterruptedBy::User);
+    }
+}
+
+async fn interrupt_by_pipe(stage: &Stage, handle: &Handle) {
+    if let Some(InterruptTable::Pipe(pipe)) = stage.interrupt() {
+        let gate = stage.gate(pipe);
+        gate.passed().await;
+        handle.interrupt(InterruptedBy::User);
+    }
+}
+
+/// The `type` of an event.
+pub(crate) fn kind(event: &Event) -> String {
+    let event: Value = serde_json::from_str(&event.to_json()).expect("an event is JSON");
+    event["type"].as_str().expect("an event has a type").to_owned()
+}
+
+impl Acted {
+    /// What must hold of every run: one ending and nothing after it, clean requests, no call
+    /// executed twice, no secret anywhere, and an identical replay that builds the same requests.
+    fn judge(&self, dialects: Vec<Dialect>, recorded: PathBuf) {
+        let endings: Vec<usize> = (0..self.events.len())
+            .filter(|n| matches!(self.events[*n], Event::Terminal(_)))
+            .collect();
+        assert_eq!(endings, [self.events.len() - 1], "{:#?}", self.events);
+        for (name, dialect) in self.stage.names().into_iter().zip(dialects) {
+            hygiene::assert_clean(dialect, &self.stage.double(name).bodies());
+        }
+        let mut started = BTreeSet::new();
+        for event in &self.events {
+            if let Event::ToolStarted { call, .. } = event {
+                assert!(started.insert(*call), "{call} ran twice");
+            }
+        }
+        let effects = || self.recording.frames.iter().flat_map(|frame| &frame.effects);
+        let asked = effects().filter(|effect| effect.kind() == EffectKind::CallModel).count();
+        let report = replay_file(&recorded, Options::default()).expect("a readable recording");
+        assert!(report.is_identical(), "{report:#?}");
+        assert_eq!((report.requests.compared, report.requests.skipped), (asked as u64, 0));
+        assert_eq!(report.terminal.as_ref(), Some(&self.ended.terminal));
+        let bytes = std::fs::read_to_string(&recorded).expect("a readable recording");
+        let told: String = self.events.iter().map(Event::to_json).collect();
+        assert!(!bytes.contains(KEY) && !told.contains(KEY), "the key is shown");
+    }
+
+    /// The ending.
+    pub(crate) fn end(&self) -> &Terminal {
+        &self.ended.terminal
+    }
+
+    /// How many requests a provider got.
+    pub(crate) fn asked(&self, double: &str) -> usize {
+        self.stage.double(double).exchanges().len()
+    }
+
+    /// The conversation as the n-th request to a provider tells it.
+    pub(crate) fn conversation(&self, double: &str, n: usize) -> Vec<String> {
+        let body = &self.stage.double(double).bodies()[n];
+        let chat = self.stage.double(double).exchanges()[n].target.contains("/chat/completions");
+        render::conversation(if chat { Dialect::OpenAiChat } else { Dialect::Anthropic }, body)
+    }
+
+    /// The outcomes of all calls, in call order.
+    pub(crate) fn outcomes(&self) -> Vec<Outcome> {
+        let transcript = self.ended.state.frame().transcript();
+        let mut outcomes = Vec::new();
+        for entry in transcript.newest_first() {
+            if let Entry::Results(results) = entry {
+                outcomes.extend(results.iter().rev().map(|result| result.outcome.clone()));
+            }
+        }
+        outcomes.reverse();
+        outcomes
+    }
+
+    /// What of the events fits, in order.
+    pub(crate) fn told<T>(&self, fits: impl Fn(&Event) -> Option<T>) -> Vec<T> {
+        self.events.iter().filter_map(fits).collect()
+    }
+
+    /// Where the first event that fits stands.
+    pub(crate) fn place(&self, fits: impl Fn(&Event) -> bool) -> usize {
+        let place = self.events.iter().position(fits);
+        place.unwrap_or_else(|| panic!("no such event in {:#?}", self.events))
+    }
+}
