@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::pin::pin;
 
 use engine::config::Overrides;
-use engine::{Clock, Ended, Event, Handle, Observer, Setup};
+use engine::{Clock, Ended, Event, Observer, Setup};
 use machine_spec::input::InterruptedBy;
 use machine_spec::message::{Entry, Outcome};
 use machine_spec::{EffectKind, RunConfig, Terminal, Transcript};
@@ -34,15 +35,22 @@ pub(crate) fn act(fixture: &str) -> Acted {
 /// Carries a scene through.
 pub(crate) fn act_on(stage: Stage) -> Acted {
     let prompt = stage.prompt().to_owned();
-    run(stage, "run.jsonl", &prompt, |_| {})
+    let interrupt = stage.interrupt().cloned();
+    run(stage, "run.jsonl", &prompt, interrupt, |_| {})
 }
 
 /// Says more on the same stage, in a run of its own that begins with this history.
 pub(crate) fn act_again(stage: Stage, words: &str, history: Transcript) -> Acted {
-    run(stage, "again.jsonl", words, |config| config.history = history)
+    run(stage, "again.jsonl", words, None, |config| config.history = history)
 }
 
-fn run(stage: Stage, file: &str, words: &str, change: impl FnOnce(&mut RunConfig)) -> Acted {
+fn run(
+    stage: Stage,
+    file: &str,
+    words: &str,
+    interrupt: Option<InterruptTable>,
+    change: impl FnOnce(&mut RunConfig),
+) -> Acted {
     let environment = |name: &str| (name == KEY_NAME).then(|| KEY.to_owned());
     let path = stage.path("config.toml");
     let setup = Setup::load(&path, &Overrides::default(), &environment);
@@ -52,7 +60,8 @@ fn run(stage: Stage, file: &str, words: &str, change: impl FnOnce(&mut RunConfig
     let recorded = stage.path(file);
     // What a server asks to wait for is leapt over, and is seen in the events all the same.
     let clock = Clock::leaping(EPOCH_MS);
-    let (events, ended) = carry(&stage, setup, words, recorded.clone(), clock);
+    let scene = engine::Stage { clock, ..engine::Stage::recorded(recorded.clone()) };
+    let (events, ended) = carry(&stage, setup, words, scene, interrupt);
     let recording = Recording::read(&recorded).expect("a readable recording");
     let acted = Acted { stage, events, ended, recording };
     acted.judge(dialects, recorded);
@@ -63,46 +72,46 @@ fn carry(
     stage: &Stage,
     setup: Setup,
     words: &str,
-    recording: PathBuf,
-    clock: Clock,
+    scene: engine::Stage,
+    interrupt: Option<InterruptTable>,
 ) -> (Vec<Event>, Ended) {
     let (handle, inputs) = engine::inputs();
     let (observer, mut told) = Observer::new();
-    let scene = engine::Stage { clock, ..engine::Stage::recorded(recording) };
     handle.say(words).expect("the run has not begun");
+    let (pipe, word) = match interrupt {
+        Some(InterruptTable::Pipe(pipe)) => (Some(stage.gate(&pipe)), None),
+        Some(InterruptTable::Event(word)) => (None, Some(word)),
+        None => (None, None),
+    };
     let ran = engine::block_on(async {
         let watch = async {
-            let mut events = Vec::new();
+            let mut events: Vec<Event> = Vec::new();
             while let Some(event) = told.recv().await {
-                heed(stage, &handle, &event, &events);
+                let awaited =
+                    |event: &Event| word.as_ref().is_some_and(|word| kind(event) == *word);
+                if awaited(&event) && !events.iter().any(awaited) {
+                    handle.interrupt(InterruptedBy::User);
+                }
                 events.push(event);
             }
             events
         };
-        let interrupt = interrupt_by_pipe(stage, &handle);
-        let (events, ended, ()) =
-            tokio::join!(watch, engine::run(setup, inputs, observer, scene), interrupt);
+        let act = async {
+            let mut run = pin!(engine::run(setup, inputs, observer, scene));
+            if let Some(gate) = &pipe {
+                tokio::select! {
+                    ended = &mut run => return ended,
+                    () = gate.passed() => handle.interrupt(InterruptedBy::User),
+                }
+            }
+            run.await
+        };
+        let (events, ended) = tokio::join!(watch, act);
         (events, ended)
     });
     let (events, ended) = ran.expect("a runtime");
-    (events, ended.unwrap_or_else(|error| panic!("{error}\n{events:#?}")))
-}
-
-/// Interrupts when the scene wants it at the first event of this kind.
-fn heed(stage: &Stage, handle: &Handle, event: &Event, before: &[Event]) {
-    let Some(InterruptTable::Event(word)) = stage.interrupt() else { return };
-    let is = |event: &Event| kind(event) == *word;
-    if is(event) && !before.iter().any(is) {
-        handle.interrupt(InterruptedBy::User);
-    }
-}
-
-async fn interrupt_by_pipe(stage: &Stage, handle: &Handle) {
-    if let Some(InterruptTable::Pipe(pipe)) = stage.interrupt() {
-        let gate = stage.gate(pipe);
-        gate.passed().await;
-        handle.interrupt(InterruptedBy::User);
-    }
+    let ended = ended.unwrap_or_else(|error| panic!("{error}\n{events:#?}"));
+    (events, ended)
 }
 
 /// The `type` of an event.

@@ -3,8 +3,9 @@
 use engine::Event;
 use machine_spec::Terminal;
 use serde_json::Value;
+use tests::scene::{Scene, Stage};
 
-use super::act::{act, kind};
+use super::act::{Acted, act, act_on, kind};
 
 #[test]
 fn b001a_a_hook_that_always_blocks_is_capped() {
@@ -42,9 +43,21 @@ fn b001b_silence_adds_nothing() {
     assert_eq!(acted.ended.history().len(), 2, "the words of the user and the answer");
 }
 
+const BROKEN: &str = "answered--the-stop-hook-is-broken";
+
 #[test]
 fn b001c_a_broken_hook_is_no_block() {
-    let acted = act("answered--the-stop-hook-is-missing");
+    no_block(&act(BROKEN), "no such program");
+}
+
+#[test]
+fn b001c_a_hook_that_is_not_there_is_no_block() {
+    let mut scene = Scene::of_fixture(BROKEN);
+    scene.files.clear();
+    no_block(&act_on(Stage::set(scene)), "stop.sh");
+}
+
+fn no_block(acted: &Acted, problem: &str) {
     assert_eq!(acted.asked("a"), 1);
     assert!(matches!(acted.end(), Terminal::Answered { .. }), "{:?}", acted.end());
     let warnings = acted.told(|event| match event {
@@ -53,6 +66,6 @@ fn b001c_a_broken_hook_is_no_block() {
     });
     let [warning] = &warnings[..] else { panic!("one warning: {warnings:?}") };
     assert!(warning.contains("stop.sh"), "it names the hook: {warning}");
-    assert!(warning.contains("no such program"), "and what went wrong: {warning}");
+    assert!(warning.contains(problem), "and what went wrong: {warning}");
     assert!(!acted.events.iter().any(|event| kind(event) == "hook_blocked"));
 }

@@ -9,7 +9,7 @@ use super::act::{Acted, act, act_on};
 
 const FIXTURE: &str = "answered--five-calls-in-order";
 
-/// Starts and ends of the calls, in the order in which they happened: `+0` starts, `-0` ends.
+/// Starts and ends of the calls, in the order in which they happened: `+1` starts, `-1` ends.
 fn spans(acted: &Acted) -> Vec<String> {
     acted.told(|event| match event {
         Event::ToolStarted { call, .. } => Some(format!("+{}", call.0)),
@@ -23,11 +23,11 @@ fn b029_order_isolation_and_barrier() {
     let acted = act(FIXTURE);
     let spans = spans(&acted);
     let spans: Vec<&str> = spans.iter().map(String::as_str).collect();
-    assert_eq!(spans[..2], ["+0", "+1"], "the reads overlap");
+    assert_eq!(spans[..2], ["+1", "+2"], "the reads overlap");
     let mut ended = spans[2..4].to_vec();
     ended.sort_unstable();
-    assert_eq!(ended, ["-0", "-1"], "in whatever order they end");
-    assert_eq!(spans[4..], ["+2", "-2", "+3", "-3", "+4", "-4"], "then one after the other");
+    assert_eq!(ended, ["-1", "-2"], "in whatever order they end");
+    assert_eq!(spans[4..], ["+3", "-3", "+4", "-4", "+5", "-5"], "then one after the other");
     let succeeded = |output: &str| Outcome::Succeeded { output: output.into() };
     let outcomes = acted.outcomes();
     assert!(matches!(outcomes[1], Outcome::Failed { .. }), "{:?}", outcomes[1]);

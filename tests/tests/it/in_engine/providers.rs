@@ -38,7 +38,8 @@ fn b024_the_wait_is_as_long_as_the_server_asks_for() {
         let [told] = told[..] else { panic!("{file}: one wait: {told:?}") };
         assert!((wait..=wait + wait / 4).contains(&told), "{file}: {told}, jitter only upwards");
         let scheduled = acted.place(|event| kind(event) == "retry_scheduled");
-        let attempts = acted.told(|event| matches!(event, Event::ModelAttempt { .. }).then_some(()));
+        let attempts =
+            acted.told(|event| matches!(event, Event::ModelAttempt { .. }).then_some(()));
         assert_eq!(attempts.len(), 2, "{file}");
         let behind = &acted.events[scheduled..];
         assert!(behind.iter().any(|event| kind(event) == "model_attempt"), "{file}: told before");
