@@ -26,7 +26,7 @@ mod tests;
 pub use exchange::{Exchange, Fate};
 pub use gate::{Gate, make_pipe};
 pub use plan::{Chunks, End, Pause, Plan};
-pub use script::{Answer, Script, Shape};
+pub use script::{Answer, Script};
 
 /// How long a test waits for something that never comes before it fails.
 const PATIENCE: Duration = Duration::from_secs(60);

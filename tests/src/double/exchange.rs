@@ -34,20 +34,6 @@ pub enum Fate {
 }
 
 impl Exchange {
-    /// A request that came over no connection.
-    #[must_use]
-    pub fn of(body: &[u8]) -> Exchange {
-        let (target, headers, answer) = (String::new(), Vec::new(), String::new());
-        Exchange {
-            target,
-            headers,
-            body: body.to_vec(),
-            connection: 0,
-            answer,
-            fate: Fate::Pending,
-        }
-    }
-
     /// The value of a header, if it was sent.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {

@@ -102,8 +102,7 @@ impl Plan {
     }
 
     /// The chunks of a body of this length, in order and without a gap.
-    #[must_use]
-    pub fn cut(&self, length: usize) -> Vec<Range<usize>> {
+    pub(super) fn cut(&self, length: usize) -> Vec<Range<usize>> {
         let mut starts: Vec<usize> = match &self.chunks {
             Chunks::Whole => Vec::new(),
             Chunks::EveryByte => (0..length).collect(),

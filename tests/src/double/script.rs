@@ -11,19 +11,15 @@ use super::rename::rename;
 /// An answer: bytes and how they are delivered.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Its name: that of its file, if it has one.
-    pub name: String,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-    /// What the bytes are.
-    pub shape: Shape,
-    /// How they are delivered.
-    pub plan: Plan,
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+    pub(super) shape: Shape,
+    pub(super) plan: Plan,
 }
 
 /// What the bytes of an answer are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(super) enum Shape {
     /// The body of an event stream with status 200.
     Stream,
     /// A complete HTTP response.
@@ -169,8 +165,7 @@ impl Script {
         self
     }
 
-    /// The answer to a request. The double asks this; a world without sockets may ask it too.
-    pub fn choose(&self, request: &Exchange) -> Answer {
+    pub(super) fn choose(&self, request: &Exchange) -> Answer {
         let mut served = self.served.lock().expect("no answer panics");
         let fitting = self.fitting.iter().find(|(fits, _)| fits(request));
         let answer = match fitting {

@@ -1,22 +1,14 @@
 //! B033: a tool that is forced, and a required tool that is never called.
 
-use std::cell::Cell;
-
 use machine_spec::message::{GateRefusal, Origin, Outcome};
 use machine_spec::{Notice, Terminal};
-use tests::double::{Exchange, Script};
 use wire::Dialect::Anthropic;
 
-use super::play::{Play, case, ok};
+use super::play::{Play, says};
 use super::played::Played;
 
-fn forces(request: &Exchange) -> bool {
-    request.json()["tool_choice"]["type"] == "tool"
-}
-
-fn script() -> Script {
-    Script::always(case("B033-2.sse")).when(forces, case("B033-1.sse"))
-}
+/// The call of B033c lacks a body.
+const SCHEMA: &str = r#"{"type":"object","required":["title","body"]}"#;
 
 fn reminders(played: &Played) -> Vec<(String, u32)> {
     played.told(|notice| match notice {
@@ -32,17 +24,13 @@ fn missing() -> Terminal {
 
 #[test]
 fn b033a_a_forced_tool_is_forced_once() {
-    let submitted = Cell::new(0);
-    let played = Play::with(Anthropic, script())
-        .acts("submit_report", |_| {
-            submitted.set(submitted.get() + 1);
-            (1, ok("submitted"))
-        })
+    let played = Play::with(Anthropic, &["B033-1.sse", "B033-2.sse"])
+        .acts("submit_report", &[says(1, "submitted")])
         .requires("submit_report")
         .set(|config| config.force_tool = "submit_report".into())
         .run();
-    assert_eq!((played.asked.len(), submitted.get()), (2, 1));
-    let choice = |n: usize| &played.asked[n].body["tool_choice"];
+    assert_eq!((played.asked(), played.ledger().len()), (2, 1));
+    let choice = |n: usize| played.body(n)["tool_choice"].clone();
     assert_eq!(choice(0)["name"], "submit_report");
     assert!(choice(1).is_null() || choice(1)["type"] == "auto", "{}", choice(1));
     assert_eq!(reminders(&played), []);
@@ -52,23 +40,24 @@ fn b033a_a_forced_tool_is_forced_once() {
 
 #[test]
 fn b033a_a_limit_of_no_tool_rounds_lifts_the_force() {
-    let played = Play::with(Anthropic, script())
-        .acts("submit_report", |_| panic!("no tool may run"))
+    let played = Play::with(Anthropic, &["B033-2.sse"])
+        .acts("submit_report", &[])
         .set(|config| config.force_tool = "submit_report".into())
         .set(|config| config.limits.tool_rounds = 0)
         .run();
-    assert_eq!(played.asked.len(), 1);
-    assert_ne!(played.asked[0].body["tool_choice"]["type"], "tool");
+    assert_eq!(played.asked(), 1);
+    assert_ne!(played.body(0)["tool_choice"]["type"], "tool");
 }
 
 #[test]
 fn b033b_two_reminders_then_the_answer_with_a_warning() {
-    let played = Play::with(Anthropic, script())
-        .acts("submit_report", |_| panic!("nobody calls it"))
+    let played = Play::with(Anthropic, &["B033-2.sse"])
+        .for_ever()
+        .acts("submit_report", &[])
         .requires("submit_report")
         .set(|config| config.limits.guard_retries = 2)
         .run();
-    assert_eq!(played.asked.len(), 3, "the answer and two reminders");
+    assert_eq!(played.asked(), 3, "the answer and two reminders");
     assert_eq!(reminders(&played), [("submit_report".into(), 1), ("submit_report".into(), 2)]);
     assert_eq!(played.origins(), [Origin::User, Origin::Guard, Origin::Guard]);
     assert!(played.conversation(1).last().is_some_and(|line| line.contains("submit_report")));
@@ -77,18 +66,19 @@ fn b033b_two_reminders_then_the_answer_with_a_warning() {
 
 #[test]
 fn b033c_a_call_that_failed_satisfies_nothing() {
-    let script = Script::list([case("B033c-1.sse")]).then_always(case("B033-2.sse"));
-    let played = Play::with(Anthropic, script)
-        .acts("submit_report", |_| panic!("its arguments do not fit"))
-        .fits("submit_report", |args| args["title"].is_string())
+    let played = Play::with(Anthropic, &["B033c-1.sse", "B033-2.sse"])
+        .for_ever()
+        .acts("submit_report", &[])
         .requires("submit_report")
+        .set(|config| config.tools[0].input_schema = SCHEMA.into())
         .set(|config| config.limits.guard_retries = 2)
         .run();
     match &played.outcomes()[..] {
         [Outcome::Refused { why: GateRefusal::InvalidArgs { .. } }] => {}
         outcomes => panic!("{outcomes:?}"),
     }
-    assert_eq!(played.asked.len(), 4, "the bad call, the answer after its repair, two reminders");
+    assert_eq!(played.asked(), 4, "the bad call, the answer after its repair, two reminders");
+    assert_eq!(played.ledger().len(), 0, "it never ran");
     assert_eq!(reminders(&played).len(), 2);
     assert_eq!(played.end(), &missing());
 }

@@ -4,15 +4,13 @@ use machine_spec::effect::HookQuestion;
 use machine_spec::input::HookAnswer;
 use machine_spec::message::Origin;
 use machine_spec::{Notice, Terminal};
-use tests::double::Script;
 use wire::Dialect::Anthropic;
 
-use super::play::{Play, case};
+use super::play::Play;
 use super::played::Played;
 
 fn asked_by(answer: HookAnswer) -> Played {
-    let play = Play::with(Anthropic, Script::always(case("B001-1.sse")));
-    let play = play.hook(move |_| answer.clone());
+    let play = Play::with(Anthropic, &["B001-1.sse"]).for_ever().hook(answer);
     play.set(|config| config.limits.stop_hook_blocks = 3).run()
 }
 
@@ -20,8 +18,8 @@ fn asked_by(answer: HookAnswer) -> Played {
 fn b001a_a_hook_that_always_blocks_is_capped() {
     let reason = String::from("tests were not run");
     let played = asked_by(HookAnswer::Blocked { reason: reason.clone() });
-    assert_eq!(played.asked.len(), 4);
-    let told = played.questions.iter().map(|question| match question {
+    assert_eq!(played.asked(), 4);
+    let told = played.run.questions.iter().map(|asked| match &asked.question {
         HookQuestion::Stop { active, reentries, .. } => (*active, *reentries),
     });
     assert_eq!(told.collect::<Vec<_>>(), [(false, 0), (true, 1), (true, 2), (true, 3)]);
@@ -42,17 +40,17 @@ fn b001a_a_hook_that_always_blocks_is_capped() {
 #[test]
 fn b001b_silence_adds_nothing() {
     let played = asked_by(HookAnswer::Allowed);
-    assert_eq!(played.asked.len(), 1);
+    assert_eq!(played.asked(), 1);
     assert!(matches!(played.end(), Terminal::Answered { .. }), "{:?}", played.end());
     assert_eq!(played.origins(), [Origin::User]);
-    assert_eq!(played.entries().len(), 2, "the words of the user and the answer");
+    assert_eq!(played.history().len(), 2, "the words of the user and the answer");
 }
 
 #[test]
 fn b001c_a_broken_hook_is_no_block() {
     let problem = String::from("no such program");
     let played = asked_by(HookAnswer::Failed { problem: problem.clone() });
-    assert_eq!(played.asked.len(), 1);
+    assert_eq!(played.asked(), 1);
     assert!(matches!(played.end(), Terminal::Answered { .. }), "{:?}", played.end());
     assert_eq!(played.origins(), [Origin::User]);
     let told = played.told(|notice| match notice {

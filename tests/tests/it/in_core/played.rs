@@ -1,154 +1,135 @@
 //! What a play came to, and what must hold of every play.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use machine_spec::because::Owner;
-use machine_spec::effect::HookQuestion;
-use machine_spec::ids::{CallId, CandidateId, EffectId};
-use machine_spec::message::{CallResult, Entry, Origin, Outcome};
-use machine_spec::{Input, Notice, State, Terminal, Transcript};
+use machine_spec::message::{Entry, Origin, Outcome};
+use machine_spec::{Effect, Notice, Terminal, Transcript};
 use replay::reader::Recording;
 use replay::replayer::{Options, replay};
-use replay::sink::MemorySink;
+use replay::world::{Execution, Run};
 use serde_json::Value;
 use tests::{hygiene, render};
 use wire::Dialect;
 
 /// What a play came to.
 pub(crate) struct Played {
-    /// The requests, in order.
-    pub(crate) asked: Vec<Asked>,
-    /// The tools that ran, in the order of their start.
-    pub(crate) tools: Vec<Ran>,
-    /// What the hooks were asked.
-    pub(crate) questions: Vec<HookQuestion>,
-    /// The waits that were ordered: when, and how long.
-    pub(crate) waits: Vec<(u64, u64)>,
-    /// How often the conversation was to be summarised.
-    pub(crate) compactions: u32,
-    /// What observers were told, and when.
-    pub(crate) notices: Vec<(u64, Notice)>,
-    /// Every ending; there must be one.
-    pub(crate) endings: Vec<Terminal>,
-    /// The conversation.
-    pub(crate) transcript: Transcript,
+    pub(crate) run: Run,
+    recording: Recording,
     dialects: Vec<Dialect>,
-    recording: Option<Recording>,
-}
-
-/// A request.
-pub(crate) struct Asked {
-    pub(crate) at: u64,
-    pub(crate) candidate: CandidateId,
-    pub(crate) owner: Owner,
-    pub(crate) body: Value,
-}
-
-/// A tool that ran.
-#[derive(Clone, Debug)]
-pub(crate) struct Ran {
-    pub(crate) id: EffectId,
-    pub(crate) call: CallId,
-    pub(crate) from: u64,
-    pub(crate) to: Option<u64>,
-}
-
-impl Ran {
-    /// When it ended. Panics when it never did.
-    pub(crate) fn end(&self) -> u64 {
-        self.to.unwrap_or_else(|| panic!("{self:?} never ended"))
-    }
 }
 
 impl Played {
-    pub(super) fn new(dialects: Vec<Dialect>) -> Played {
-        Played {
-            asked: Vec::new(),
-            tools: Vec::new(),
-            questions: Vec::new(),
-            waits: Vec::new(),
-            compactions: 0,
-            notices: Vec::new(),
-            endings: Vec::new(),
-            transcript: Transcript::default(),
-            dialects,
-            recording: None,
-        }
-    }
-
-    pub(super) fn note_input(&mut self, at: u64, input: &Input) {
-        if let Input::ToolReturned { id, .. } = input {
-            for ran in self.tools.iter_mut().filter(|ran| ran.id == *id) {
-                ran.to = Some(at);
-            }
-        }
-    }
-
-    /// Ends the play and judges what must hold of every one: one ending, clean requests, no call
-    /// executed twice, an identical replay.
-    pub(super) fn close(&mut self, state: State, sink: MemorySink) {
-        self.transcript = state.frame().transcript().clone();
-        assert_eq!(self.endings.len(), 1, "one ending: {:?}", self.endings);
-        for asked in &self.asked {
-            let dialect = self.dialects[usize::from(asked.candidate.0)];
-            hygiene::assert_clean(dialect, std::slice::from_ref(&asked.body));
-        }
-        let mut calls = BTreeMap::new();
-        for ran in &self.tools {
-            assert!(calls.insert(ran.call, ran).is_none(), "{ran:?} ran twice");
-        }
-        let recording = Recording::from_memory(&sink).expect("it was just written");
-        let report = replay(&recording, Options { requests: false, ..Options::default() });
+    /// Judges what must hold of every play: clean requests, no call executed twice, an identical
+    /// replay that builds the same requests. (The invariants were judged at every step.)
+    pub(super) fn judged(run: Run, dialects: Vec<Dialect>) -> Played {
+        let recording = run.recording().expect("it was just written");
+        let report = replay(&recording, Options::default());
         assert!(report.is_identical(), "{report:#?}");
-        assert_eq!(report.terminal.as_ref(), self.endings.first());
-        self.recording = Some(recording);
+        assert_eq!(report.terminal.as_ref(), run.terminal());
+        assert_eq!(report.requests.compared, run.requests.len() as u64);
+        let played = Played { run, recording, dialects };
+        for n in 0..played.asked() {
+            hygiene::assert_clean(played.dialect(n), &[played.body(n)]);
+        }
+        let mut calls = BTreeSet::new();
+        for ran in &played.run.executions {
+            assert!(calls.insert(ran.call), "{ran:?} ran twice");
+        }
+        played
     }
 
-    /// The one ending.
-    pub(crate) fn end(&self) -> &Terminal {
-        &self.endings[0]
+    /// How many requests were sent.
+    pub(crate) fn asked(&self) -> usize {
+        self.run.requests.len()
+    }
+
+    /// To whom each request went.
+    pub(crate) fn candidates(&self) -> Vec<u16> {
+        self.run.requests.iter().map(|sent| sent.candidate.0).collect()
+    }
+
+    /// Who ordered each request.
+    pub(crate) fn owners(&self) -> Vec<Owner> {
+        let effects = self.recording.frames.iter().flat_map(|frame| &frame.effects);
+        let owners = effects.filter_map(|effect| match effect {
+            Effect::CallModel { request, .. } => Some(request.owner),
+            _ => None,
+        });
+        owners.collect()
+    }
+
+    /// The waits that were ordered, in milliseconds.
+    pub(crate) fn waits(&self) -> Vec<u64> {
+        let effects = self.recording.frames.iter().flat_map(|frame| &frame.effects);
+        let waits = effects.filter_map(|effect| match effect {
+            Effect::SetTimer { after_ms, .. } => Some(*after_ms),
+            _ => None,
+        });
+        waits.collect()
+    }
+
+    fn dialect(&self, n: usize) -> Dialect {
+        self.dialects[usize::from(self.run.requests[n].candidate.0)]
+    }
+
+    /// The body of the n-th request.
+    pub(crate) fn body(&self, n: usize) -> Value {
+        serde_json::from_slice(&self.run.requests[n].body).expect("a request is JSON")
     }
 
     /// The conversation as the n-th request tells it.
     pub(crate) fn conversation(&self, n: usize) -> Vec<String> {
-        let asked = &self.asked[n];
-        render::conversation(self.dialects[usize::from(asked.candidate.0)], &asked.body)
+        render::conversation(self.dialect(n), &self.body(n))
+    }
+
+    /// The ending.
+    pub(crate) fn end(&self) -> &Terminal {
+        self.run.terminal().expect("the run is over")
+    }
+
+    /// The conversation as the next run of the session begins with it.
+    pub(crate) fn history(&self) -> Transcript {
+        self.run.state.frame().transcript().settled()
     }
 
     /// Who spoke in the user's role, in order.
     pub(crate) fn origins(&self) -> Vec<Origin> {
-        let said = self.entries().into_iter().filter_map(|entry| match entry {
+        let entries = self.run.state.frame().transcript().entries();
+        let said = entries.into_iter().filter_map(|entry| match entry {
             Entry::Said(said) => Some(said.origin),
             Entry::Reply(_) | Entry::Results(_) | Entry::Boundary(_) | Entry::Aside(_) => None,
         });
         said.collect()
     }
 
-    /// All results of the conversation, in order.
-    pub(crate) fn results(&self) -> Vec<CallResult> {
-        let mut results = Vec::new();
-        for entry in self.entries() {
-            if let Entry::Results(more) = entry {
-                results.extend(more);
-            }
-        }
-        results
-    }
-
     /// The outcomes of all calls, in call order.
     pub(crate) fn outcomes(&self) -> Vec<Outcome> {
-        self.results().into_iter().map(|result| result.outcome).collect()
-    }
-
-    /// The conversation, oldest first.
-    pub(crate) fn entries(&self) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = self.transcript.newest_first().cloned().collect();
-        entries.reverse();
-        entries
+        let mut outcomes = Vec::new();
+        for entry in self.run.state.frame().transcript().entries() {
+            if let Entry::Results(results) = entry {
+                outcomes.extend(results.iter().map(|result| result.outcome.clone()));
+            }
+        }
+        outcomes
     }
 
     /// What observers were told that fits.
     pub(crate) fn told<T>(&self, fits: impl Fn(&Notice) -> Option<T>) -> Vec<T> {
-        self.notices.iter().filter_map(|(_, notice)| fits(notice)).collect()
+        self.run.notices.iter().filter_map(|(_, notice)| fits(notice)).collect()
+    }
+
+    /// The calls that ran, with their starts and ends.
+    pub(crate) fn spans(&self) -> Vec<(u64, u64)> {
+        let span = |ran: &Execution| {
+            let (ended, _) = ran.ended.unwrap_or_else(|| panic!("{ran:?} never ended"));
+            (ran.started_ms, ended)
+        };
+        self.run.executions.iter().map(span).collect()
+    }
+
+    /// The arguments of the calls that ran.
+    pub(crate) fn ledger(&self) -> Vec<&str> {
+        self.run.executions.iter().map(|ran| ran.args.as_str()).collect()
     }
 }

@@ -1,37 +1,27 @@
 //! B030: a tool starts while the stream is still running, then the stream dies.
 
-use std::cell::RefCell;
-
 use machine_spec::because::Owner;
 use machine_spec::message::Outcome;
 use machine_spec::policy::EarlyStart;
 use machine_spec::{Notice, Terminal};
-use tests::double::Script;
 use wire::Dialect::Anthropic;
 
-use super::play::{Play, case, ok};
+use super::play::{Play, says};
 
-fn dying() -> Script {
-    Script::list([case("B030-1.sse"), case("B030-2.sse")])
-}
+const DYING: &[&str] = &["B030-1.sse", "B030-2.sse"];
 
 #[test]
 fn b030a_what_has_started_is_kept_and_never_repeated() {
     // The tool ends before the reset, at the same instant, or long after it.
     for ms in [200, 250, 4_000] {
-        let ledger = RefCell::new(Vec::new());
-        let played = Play::with(Anthropic, dying())
-            .acts("append_log", |args| {
-                ledger.borrow_mut().push(args.to_owned());
-                (ms, ok("appended"))
-            })
+        let played = Play::with(Anthropic, DYING)
+            .acts("append_log", &[says(ms, "appended")])
             .set(|config| config.policy.early_start = EarlyStart::All)
             .run();
-        assert_eq!(*ledger.borrow(), [r#"{"line":"x"}"#], "{ms}: once, and only the first call");
-        assert_eq!(played.tools[0].from, 0, "{ms}: it starts before the stream is over");
+        assert_eq!(played.ledger(), [r#"{"line":"x"}"#], "{ms}: once, and only the first call");
+        assert_eq!(played.spans(), [(0, ms)], "{ms}: it starts before the stream is over");
         assert_eq!(played.outcomes(), [Outcome::Succeeded { output: "appended".into() }]);
-        assert_eq!(played.asked.len(), 2);
-        assert_eq!(played.asked[1].owner, Owner::ToolFeedback, "{ms}: no repetition");
+        assert_eq!(played.owners(), [Owner::Step, Owner::ToolFeedback], "{ms}: no repetition");
         let lines = played.conversation(1);
         let kept = [
             "user: Write the report.",
@@ -56,13 +46,12 @@ fn b030a_what_has_started_is_kept_and_never_repeated() {
 #[test]
 fn b030b_an_early_read_is_thrown_away_with_its_attempt() {
     for ms in [200, 4_000] {
-        let played =
-            Play::with(Anthropic, dying()).reads("append_log", |_| (ms, ok("would append"))).run();
-        assert_eq!(played.tools.len(), 1, "{ms}: it had started early");
-        assert_eq!(played.asked.len(), 2);
-        assert_eq!(played.asked[1].owner, Owner::StreamReissue);
-        assert_eq!(played.asked[0].body, played.asked[1].body, "{ms}: the same request again");
-        assert_eq!(played.results(), [], "{ms}: the result is used for nothing");
+        let early = [says(ms, "would append")];
+        let played = Play::with(Anthropic, DYING).reads("append_log", &early).run();
+        assert_eq!(played.ledger().len(), 1, "{ms}: it had started early");
+        assert_eq!(played.owners(), [Owner::Step, Owner::StreamReissue]);
+        assert_eq!(played.body(0), played.body(1), "{ms}: the same request again");
+        assert_eq!(played.outcomes(), [], "{ms}: the result is used for nothing");
         let retracted = played.told(|notice| match notice {
             Notice::Retracted { attempt } => Some(attempt.0),
             _ => None,
@@ -74,10 +63,11 @@ fn b030b_an_early_read_is_thrown_away_with_its_attempt() {
 
 #[test]
 fn b030_without_early_start_nothing_has_started_and_the_request_is_repeated() {
-    let played = Play::with(Anthropic, dying())
-        .acts("append_log", |_| panic!("nothing may start"))
+    let played = Play::with(Anthropic, DYING)
+        .acts("append_log", &[])
         .set(|config| config.policy.early_start = EarlyStart::Safe)
         .run();
-    assert_eq!(played.asked[0].body, played.asked[1].body);
+    assert_eq!(played.ledger().len(), 0, "nothing may start");
+    assert_eq!(played.body(0), played.body(1));
     assert_eq!(played.end().text(), Some("Logged once."));
 }

@@ -1,13 +1,14 @@
 //! B003, B010, B017: what becomes of calls.
 
-use machine_spec::input::{InterruptedBy, ToolReport, ToolStatus};
+use machine_spec::input::InterruptedBy;
 use machine_spec::message::{GateRefusal, NotStarted, Outcome};
 use machine_spec::model::StopReason;
 use machine_spec::{Notice, RoomKind, Terminal};
-use tests::double::{Answer, Script};
+use replay::scenario::Answer;
+use tests::house;
 use wire::Dialect::{Anthropic, OpenAiChat};
 
-use super::play::{Play, case, ok};
+use super::play::{Play, fails, says};
 use super::played::Played;
 
 fn succeeded(output: &str) -> Outcome {
@@ -15,20 +16,22 @@ fn succeeded(output: &str) -> Outcome {
 }
 
 fn three_things(interrupt_at: u64) -> Played {
-    Play::with(Anthropic, Script::list([case("B003-1.sse")]))
-        .reads("read_file", |_| (10, ok("the text of a.txt")))
-        .acts("run_cmd", |_| (10_000, ok("built")))
+    Play::with(Anthropic, &["B003-1.sse"])
+        .reads("read_file", &[says(10, "the text of a.txt")])
+        .acts("run_cmd", &[says(10_000, "built")])
         .interrupted_at(interrupt_at)
         .run()
 }
 
 fn taken_up(first: &Played) -> Played {
-    Play::with(Anthropic, Script::list([case("B003-2.sse")]))
-        .reads("read_file", |_| panic!("nothing runs in the second run"))
-        .acts("run_cmd", |_| panic!("nothing runs in the second run"))
+    let second = Play::with(Anthropic, &["B003-2.sse"])
+        .reads("read_file", &[])
+        .acts("run_cmd", &[])
         .says("use the other branch")
-        .set(|config| config.history = first.transcript.clone())
-        .run()
+        .set(|config| config.history = first.history())
+        .run();
+    assert_eq!(second.ledger().len(), 0, "nothing runs again");
+    second
 }
 
 #[test]
@@ -45,14 +48,14 @@ fn b003_an_interrupt_tells_three_truths() {
         first.outcomes(),
         [
             succeeded("the text of a.txt"),
-            Outcome::Unknown { output: "so far".into() },
+            Outcome::Unknown { output: String::new() },
             Outcome::NotStarted { why: NotStarted::Interrupted },
         ]
     );
     let second = taken_up(&first);
     assert!(matches!(second.end(), Terminal::Answered { .. }), "{:?}", second.end());
     let lines = second.conversation(0);
-    let unknown = "interrupted while running; it may have had effects; output so far:\\nso far";
+    let unknown = "interrupted while running; it may have had effects; no output so far";
     assert_eq!(
         lines,
         [
@@ -81,20 +84,19 @@ fn b003_an_interrupt_at_any_instant_leaves_a_paired_history() {
     }
 }
 
-fn misnamed(script: Script) -> Played {
-    let nothing = ToolReport { status: ToolStatus::Failed, output: "nothing found".into() };
-    Play::with(Anthropic, script)
-        .reads("read_file", |_| (5, ok("text of a")))
-        .reads("grep", move |_| (5, nothing.clone()))
+fn misnamed(files: &[&str]) -> Played {
+    Play::with(Anthropic, files)
+        .for_ever()
+        .reads("read_file", &[says(5, "text of a")])
+        .reads("grep", &[fails(5, "nothing found")])
         .run()
 }
 
 #[test]
 fn b010_a_tool_that_nobody_has_is_mended_twice() {
-    let script = Script::list([case("B010-1.sse")]).then_always(case("B010-2.sse"));
-    let played = misnamed(script);
-    assert_eq!(played.asked.len(), 4, "the mixed round, the first mistake, two repairs");
-    assert_eq!(played.tools.len(), 1, "the valid call runs once");
+    let played = misnamed(&["B010-1.sse", "B010-2.sse"]);
+    assert_eq!(played.asked(), 4, "the mixed round, the first mistake, two repairs");
+    assert_eq!(played.ledger().len(), 1, "the valid call runs once");
     let outcomes = played.outcomes();
     match &outcomes[0] {
         Outcome::Refused { why: GateRefusal::UnknownTool { nearest } } => {
@@ -112,32 +114,31 @@ fn b010_a_tool_that_nobody_has_is_mended_twice() {
 
 #[test]
 fn b010_a_usable_call_opens_a_new_repair_budget() {
-    let script = Script::list([case("B010-2.sse"), case("B010-1.sse")]);
-    let played = misnamed(script.then_always(case("B010-2.sse")));
-    assert_eq!(played.asked.len(), 5);
+    let played = misnamed(&["B010-2.sse", "B010-1.sse", "B010-2.sse"]);
+    assert_eq!(played.asked(), 5);
     assert!(matches!(played.end(), Terminal::MalformedToolUse { repairs: 2, .. }));
 }
 
 /// The same stream with another word for its end.
 fn ends_as(file: &str, old: &str, new: &str) -> Answer {
-    let mut answer = case(file);
-    let text = String::from_utf8(answer.bytes).expect("text");
+    let path = house::wire_file("cases").join(file);
+    let text = std::fs::read_to_string(path).expect("a wire file");
     let (old, new) = (format!(r#""finish_reason":"{old}""#), format!(r#""finish_reason":"{new}""#));
     assert_eq!(text.matches(&old).count(), 1, "{file}");
-    answer.bytes = text.replace(&old, &new).into_bytes();
-    answer
+    Answer::stream(text.replace(&old, &new))
 }
 
-fn lists(script: Script) -> Played {
-    Play::with(OpenAiChat, script).reads("list", |args| (3, ok(&format!("rows of {args}")))).run()
+fn lists(answers: Vec<Answer>) -> Played {
+    let rows = [says(9, "3 rows of a"), says(3, "3 rows of b"), says(6, "3 rows of c")];
+    Play::answered(OpenAiChat, answers).for_ever().reads("list", &rows).run()
 }
 
 #[test]
 fn b017_calls_count_more_than_the_word_for_the_end() {
     for word in ["stop", "other", "eos", "function_call", "tool_calls"] {
         let first = ends_as("B017-1.sse", "stop", word);
-        let played = lists(Script::list([first, case("B017-2.sse")]));
-        assert_eq!(played.tools.len(), 3, "{word}");
+        let played = lists(vec![first, Answer::file("B017-2.sse")]);
+        assert_eq!((played.asked(), played.ledger().len()), (2, 3), "{word}");
         assert_eq!(
             played.conversation(1),
             [
@@ -146,9 +147,9 @@ fn b017_calls_count_more_than_the_word_for_the_end() {
                 r#"assistant calls call_1 list {"kind":"a"}"#,
                 r#"assistant calls call_2 list {"kind":"b"}"#,
                 r#"assistant calls call_3 list {"kind":"c"}"#,
-                r#"result call_1: rows of {"kind":"a"}"#,
-                r#"result call_2: rows of {"kind":"b"}"#,
-                r#"result call_3: rows of {"kind":"c"}"#,
+                "result call_1: 3 rows of a",
+                "result call_2: 3 rows of b",
+                "result call_3: 3 rows of c",
             ],
             "{word}"
         );
@@ -167,8 +168,8 @@ fn b017_calls_count_more_than_the_word_for_the_end() {
 #[test]
 fn b017b_an_end_for_calls_without_a_call_is_an_empty_answer() {
     for word in ["tool_calls", "other", "eos", "function_call", "stop"] {
-        let played = lists(Script::always(ends_as("B017b-1.sse", "tool_calls", word)));
-        assert_eq!(played.asked.len(), 3, "{word}: the answer and two nudges");
+        let played = lists(vec![ends_as("B017b-1.sse", "tool_calls", word)]);
+        assert_eq!(played.asked(), 3, "{word}: the answer and two nudges");
         let expected = Terminal::NoVisibleOutput { thinking_only: false, nudges: 2 };
         assert_eq!(played.end(), &expected, "{word}");
     }
