@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use machine_spec::Terminal;
+use replay::Recording;
+use replay::replayer::terminal;
 use tests::scene::{KEY, Ran, Scene, Stage};
 
 use crate::tidy::fixtures::ending_of;
@@ -84,15 +87,21 @@ fn record_one(program: &Path, folder: &Path) -> Result<(), String> {
 /// A fixture is what its name says, and it tells nothing of the machine it was made on.
 fn judge(folder: &Path, stage: &Stage, ran: &Ran) -> Result<(), String> {
     let expected = ending_of(&name_of(folder)).ok_or("the name does not begin with an ending")?;
-    let ended = ran.events().last().map(|event| event["reason"].clone()).unwrap_or_default();
-    if ended != expected.word() {
-        return Err(format!("expected {expected}, but the run ended as {ended}: {ran:#?}"));
+    let recorded = stage.path("run.jsonl");
+    let read = Recording::read(&recorded);
+    let recording = read.map_err(|problem| format!("no recording: {problem}: {ran:#?}"))?;
+    let ended = terminal(&recording).map(Terminal::kind);
+    if ended != Some(expected) {
+        return Err(format!("expected {expected}, but the run ended as {ended:?}: {ran:#?}"));
     }
-    let recording = fs::read_to_string(stage.path("run.jsonl"))
-        .map_err(|problem| format!("no recording: {problem}: {ran:#?}"))?;
+    let endings = ran.events().iter().filter(|event| event["type"] == "terminal").count();
+    if endings != 1 || ran.status.code() != Some(i32::from(expected.exit_code())) {
+        return Err(format!("expected one ending and its exit code: {ran:#?}"));
+    }
+    let text = fs::read_to_string(&recorded).map_err(|problem| problem.to_string())?;
     let here = stage.path("").to_string_lossy().into_owned();
     for secret in [KEY, here.trim_end_matches('/')] {
-        if recording.contains(secret) {
+        if text.contains(secret) {
             return Err(format!("the recording contains `{secret}`"));
         }
     }

@@ -36,7 +36,7 @@ impl Replayer {
         if let Some(request) = ordered_request(step)
             && self.options.requests
         {
-            self.judge_request(recorded, room, request, sent)?;
+            self.judge_request(recorded, room, request, sent, step.state.frame().config())?;
         }
         Ok(())
     }
@@ -69,12 +69,12 @@ impl Replayer {
         room: RoomKind,
         request: &SealedRequest,
         sent: Option<&str>,
+        config: &machine_spec::RunConfig,
     ) -> Result<(), Box<Divergence>> {
         let Some(sent) = sent else {
             self.report.requests.skipped += 1;
             return Ok(());
         };
-        let config = &self.header.config;
         match self.requests.compare(config, request, sent, &self.bodies) {
             requests::Compared::Same => self.report.requests.compared += 1,
             requests::Compared::NotComparable => self.report.requests.skipped += 1,

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub const KEY_NAME: &str = "LOOPWRIGHT_TEST_KEY";
 
 /// The key itself. It must be in no recording, no output and no tool.
-pub const KEY: &str = "key-that-nobody-may-see";
+pub const KEY: &str = "~key-that-nobody-may-see~";
 
 /// A scene that is set. Everything of it is gone when it is dropped.
 pub struct Stage {
