@@ -66,7 +66,7 @@ fn build(root: &Path) -> Result<PathBuf, String> {
 fn record_one(program: &Path, folder: &Path) -> Result<(), String> {
     let stage = Stage::set(Scene::of_fixture(&name_of(folder)));
     let arguments = ["run", "--config", "config.toml", "--record", "run.jsonl", "--json"];
-    let ran = stage.run(program, &[&arguments[..], &[stage.prompt()]].concat());
+    let ran = stage.play(program, &[&arguments[..], &[stage.prompt()]].concat());
     judge(folder, &stage, &ran)?;
     let bodies = folder.join("run.bodies");
     let failed = |problem: std::io::Error| problem.to_string();

@@ -142,22 +142,23 @@ impl Stage {
         text
     }
 
-    /// Runs a program in the folder of the stage. It is interrupted when the scene says so, and
-    /// ended by force when it takes too long.
+    /// Runs a program in the folder of the stage. It is ended by force when it takes too long.
     #[must_use]
     pub fn run(&self, program: &Path, arguments: &[&str]) -> Ran {
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(self.folder.path());
-        // What the machine of a developer says about proxies and keys is no part of a scene.
-        command.env_clear().envs(std::env::vars().filter(|(name, _)| name == "PATH"));
-        command.env(KEY_NAME, KEY);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .unwrap_or_else(|problem| panic!("{} cannot be started: {problem}", program.display()));
+        self.watch(program, arguments, None)
+    }
+
+    /// Runs a program like [`Stage::run`] and interrupts it when the scene says so.
+    #[must_use]
+    pub fn play(&self, program: &Path, arguments: &[&str]) -> Ran {
+        self.watch(program, arguments, self.scene.interrupt.as_ref())
+    }
+
+    fn watch(&self, program: &Path, arguments: &[&str], interrupt: Option<&InterruptTable>) -> Ran {
+        let mut child = self.spawn(program, arguments);
         let id = child.id();
         let mut awaited = None;
-        match &self.scene.interrupt {
+        match interrupt {
             Some(InterruptTable::Pipe(pipe)) => {
                 let gate = self.gate(pipe);
                 std::thread::spawn(move || {
@@ -174,6 +175,18 @@ impl Stage {
         let stdout = told.join().expect("stdout can be read");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         Ran { status: output.status, stdout, stderr }
+    }
+
+    fn spawn(&self, program: &Path, arguments: &[&str]) -> Child {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.folder.path());
+        // What the machine of a developer says about proxies and keys is no part of a scene.
+        command.env_clear().envs(std::env::vars().filter(|(name, _)| name == "PATH"));
+        command.env(KEY_NAME, KEY);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .spawn()
+            .unwrap_or_else(|problem| panic!("{} cannot be started: {problem}", program.display()))
     }
 }
 

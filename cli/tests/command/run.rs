@@ -1,0 +1,171 @@
+//! `loopwright run`: one terminal event whatever happens, and a recording that replays.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tests::scene::{KEY, KEY_NAME, Ran, Scene, Stage};
+
+use crate::{LOOPWRIGHT, code, loopwright, nothing};
+
+/// Plays a scene as its fixture was recorded.
+fn play(stage: &Stage) -> Ran {
+    let arguments = ["run", "--config", "config.toml", "--record", "run.jsonl", "--json"];
+    let arguments = [&arguments[..], &[stage.prompt()]].concat();
+    stage.play(Path::new(LOOPWRIGHT), &arguments)
+}
+
+/// The last event, which must be the only terminal one.
+fn terminal(ran: &Ran) -> Value {
+    let events = ran.events();
+    let terminals = events.iter().filter(|event| event["type"] == "terminal").count();
+    assert_eq!(terminals, 1, "{ran:#?}");
+    let last = events.last().expect("at least one event").clone();
+    assert_eq!(last["type"], "terminal", "{ran:#?}");
+    assert_eq!(last["exit_code"], code(ran), "{ran:#?}");
+    last
+}
+
+#[test]
+fn every_scene_of_the_fixtures_still_ends_as_its_name_says() {
+    let runs = tests::house::root().join("fixtures/runs");
+    let mut played = 0;
+    for entry in std::fs::read_dir(runs).expect("there are fixtures") {
+        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        let stage = Stage::set(Scene::of_fixture(&name));
+        let ran = play(&stage);
+        let reason = terminal(&ran)["reason"].clone();
+        let expected = name.split("--").next().expect("a name").replace('-', "_");
+        assert_eq!(reason, expected, "{name}: {ran:#?}");
+        let again = loopwright(&stage, &["replay", "run.jsonl"]);
+        assert_eq!(code(&again), 0, "{name}: {again:#?}");
+        let told = format!("{}{}{}", ran.stdout, ran.stderr, again.stdout);
+        assert!(!told.contains(KEY), "{name} shows the key");
+        played += 1;
+    }
+    assert!(played >= 18, "{played} scenes");
+}
+
+/// A scene with one provider and this further configuration.
+fn scene(config: &str, files: &[(&str, &str)]) -> Stage {
+    let mut scene = Scene::of_fixture("answered--a-plain-text");
+    scene.config += config;
+    for (name, text) in files {
+        let (name, text) = (String::from(*name), String::from(*text));
+        scene.files.push(tests::scene::FileTable { name, text });
+    }
+    Stage::set(scene)
+}
+
+#[test]
+fn a_broken_configuration_is_told_with_line_and_column() {
+    for (config, place, code_of_it, word) in [
+        ("\n[[provider\n", ":8:", "LW2002", "config.toml"),
+        ("\n[limits]\ntool_round = 3\n", ":9:1:", "LW2002", "tool_round"),
+        ("\n[[require]]\nwhen = \"x\"\ntools = [\"nope\"]\n", ":10:", "LW2004", "`nope`"),
+    ] {
+        let stage = scene(config, &[]);
+        let ran = play(&stage);
+        let end = terminal(&ran);
+        let message = end["message"].as_str().expect("a message");
+        assert_eq!((code(&ran), &end["code"]), (2, &Value::from(code_of_it)), "{message}");
+        assert!(message.contains(place) && message.contains(word), "{message}");
+        let ran = loopwright(&stage, &["run", "--config", "config.toml", "--no-record", "hi"]);
+        assert_eq!(code(&ran), 2);
+        assert!(ran.stderr.contains(code_of_it) && ran.stdout.is_empty(), "{ran:#?}");
+    }
+}
+
+#[test]
+fn a_missing_key_a_missing_file_and_bytes_that_are_no_text_are_told() {
+    let stage = nothing();
+    let config = "[[provider]]\nname = \"a\"\ndialect = \"anthropic\"\nmodel = \"m\"\n\
+                  base_url = \"http://127.0.0.1:9\"\napi_key_env = \"NOT_SET\"\n";
+    std::fs::write(stage.path("config.toml"), config).expect("a file");
+    std::fs::write(stage.path("bytes.toml"), b"\xff\xfe\x00").expect("a file");
+    let cases =
+        [("config.toml", "NOT_SET"), ("absent.toml", "absent.toml"), ("bytes.toml", "UTF-8")];
+    for (file, word) in cases {
+        let ran = loopwright(&stage, &["run", "--config", file, "--no-record", "--json", "hi"]);
+        let end = terminal(&ran);
+        assert_eq!(code(&ran), 2, "{file}");
+        assert!(end["code"].as_str().is_some_and(|code| code.starts_with("LW2")), "{end}");
+        assert!(end["message"].as_str().is_some_and(|text| text.contains(word)), "{end}");
+    }
+}
+
+#[test]
+fn an_unreachable_host_is_a_failure_of_the_provider() {
+    let mut scene = Scene::of_fixture("answered--a-plain-text");
+    // Port 9 of this machine: nobody discards there any more.
+    scene.config = scene.config.replace("{a}", "http://127.0.0.1:9");
+    scene.config += "\n[limits]\nhttp_retries = 1\nbackoff_base_ms = 1\n";
+    let stage = Stage::set(scene);
+    let ran = play(&stage);
+    let end = terminal(&ran);
+    assert_eq!((code(&ran), &end["reason"]), (8, &Value::from("provider_failed")));
+    assert_eq!(end["failure"]["class"], "transport");
+    assert_eq!(
+        code(&loopwright(&stage, &["replay", "run.jsonl"])),
+        0,
+        "it is recorded all the same"
+    );
+}
+
+const STEP: &str = "\n[[tool]]\nname = \"step\"\ncommand = [\"./step.sh\"]\ncwd = \".\"\n";
+
+/// A scene whose model calls a tool once.
+fn with_tool(settings: &str, script: &str) -> Stage {
+    let mut scene = Scene::of_fixture("answered--a-plain-text");
+    scene.config += STEP;
+    scene.config += settings;
+    let files = ["cases/B031-1.sse", "cases/B001-1.sse"];
+    scene.doubles[0].always = None;
+    scene.doubles[0].answers = files.map(tests::scene::AnswerTable::of).to_vec();
+    let (name, text) = ("step.sh".into(), format!("#!/bin/sh\n{script}\n"));
+    scene.files.push(tests::scene::FileTable { name, text });
+    Stage::set(scene)
+}
+
+#[test]
+fn a_tool_that_floods_its_output_is_cut_and_the_run_goes_on() {
+    let stage = with_tool("", "echo begin\nhead -c 50000000 /dev/zero | tr '\\0' x\necho end");
+    let ran = play(&stage);
+    assert_eq!(terminal(&ran)["reason"], "answered");
+    let result = stage.double("a").bodies()[1].to_string();
+    assert!(result.len() < 100_000, "{} bytes went to the model", result.len());
+    assert!(result.contains("begin") && result.contains("end"), "head and tail are kept");
+    let recorded = std::fs::metadata(stage.path("run.jsonl")).expect("a recording").len();
+    assert!(recorded < 400_000, "{recorded} bytes were recorded");
+    assert_eq!(code(&loopwright(&stage, &["replay", "run.jsonl"])), 0);
+}
+
+#[test]
+fn a_tool_that_never_ends_is_stopped_at_its_limit() {
+    let stage = with_tool("timeout_ms = 200\n", "echo $$ >pid\nsleep 600 &\nwait");
+    let ran = play(&stage);
+    assert_eq!(terminal(&ran)["reason"], "answered");
+    let result = stage.double("a").bodies()[1].to_string();
+    assert!(result.contains("timed out"), "{result}");
+    let pid = stage.lines("pid").concat();
+    let asked = std::process::Command::new("kill").args(["-0", "--", &format!("-{pid}")]).output();
+    assert!(!asked.expect("kill").status.success(), "the group {pid} is left behind");
+}
+
+#[test]
+fn a_tool_does_not_see_the_key() {
+    let stage = with_tool("", &format!("echo \"key: ${KEY_NAME}\"; env"));
+    assert_eq!(terminal(&play(&stage))["reason"], "answered");
+    let result = stage.double("a").bodies()[1].to_string();
+    assert!(result.contains("key: ") && !result.contains(KEY), "{result}");
+}
+
+#[test]
+fn a_recording_that_cannot_be_begun_is_told_before_anything_is_sent() {
+    let stage = scene("", &[("file", "not a folder")]);
+    let arguments =
+        ["run", "--config", "config.toml", "--record", "file/run.jsonl", "--json", "hi"];
+    let ran = loopwright(&stage, &arguments);
+    let end = terminal(&ran);
+    assert_eq!((code(&ran), &end["code"]), (2, &Value::from("LW3001")), "{end}");
+    assert_eq!(stage.double("a").exchanges().len(), 0);
+}
