@@ -7,5 +7,6 @@
 pub mod double;
 pub mod house;
 pub mod hygiene;
+pub mod processes;
 pub mod render;
 pub mod scene;

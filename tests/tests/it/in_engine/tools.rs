@@ -5,6 +5,7 @@ use machine_spec::input::InterruptedBy;
 use machine_spec::message::{GateRefusal, NotStarted, Outcome};
 use machine_spec::model::StopReason;
 use machine_spec::{RoomKind, Terminal};
+use tests::processes::alive_in_group;
 
 use super::act::{act, act_again, kind};
 
@@ -24,12 +25,6 @@ fn b002_an_interrupt_closes_the_connection() {
     assert!(shown < void, "and what was shown of it is taken back");
 }
 
-fn is_alive(pid: &str) -> bool {
-    assert!(pid.parse::<u32>().is_ok(), "`{pid}` is no process id");
-    let asked = std::process::Command::new("kill").args(["-0", pid]).output();
-    asked.expect("kill can be asked").status.success()
-}
-
 #[test]
 fn b003_an_interrupt_tells_three_truths() {
     let first = act("interrupted--three-tools-in-three-states");
@@ -43,8 +38,8 @@ fn b003_an_interrupt_tells_three_truths() {
     let unknown = Outcome::Unknown { output: "compiling\n".into() };
     let never = Outcome::NotStarted { why: NotStarted::Interrupted };
     assert_eq!(first.outcomes(), [succeeded("the text of a.txt\n"), unknown, never]);
-    let pid = first.stage.lines("pid").concat();
-    assert!(!is_alive(&pid), "the process {pid} is left behind");
+    let group = first.stage.lines("pid").concat().parse().expect("the id of a process");
+    assert_eq!(alive_in_group(group), [String::new(); 0], "left behind");
     let (stage, history) = (first.stage, first.ended.history());
     let second = act_again(stage, "use the other branch", history);
     assert!(matches!(second.end(), Terminal::Answered { .. }), "{:?}", second.end());
