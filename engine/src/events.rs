@@ -4,6 +4,8 @@
 //! for. Each is one JSON object with a `type`; the last one is always `terminal`, exactly once,
 //! whatever happens.
 
+use std::borrow::Cow;
+
 use machine_spec::because::Owner;
 use machine_spec::effect::OutputFault;
 use machine_spec::ids::{AttemptId, CallId, EffectId};
@@ -164,7 +166,7 @@ impl Serialize for Ending {
                 let whole = serde_json::to_value(terminal).map_err(serde::ser::Error::custom)?;
                 let data = whole.get(kind.word()).and_then(serde_json::Value::as_object);
                 for (key, value) in data.into_iter().flatten() {
-                    map.serialize_entry(key, value)?;
+                    map.serialize_entry(&beside(key), value)?;
                 }
             }
             Ending::Failed(error) => {
@@ -176,6 +178,15 @@ impl Serialize for Ending {
             }
         }
         map.end()
+    }
+}
+
+/// The key of a datum beside the three that every ending has. One of the same name is told as given
+/// by somebody: a hook gives its own reason.
+fn beside(key: &str) -> Cow<'_, str> {
+    match key {
+        "type" | "reason" | "class" | "exit_code" => Cow::Owned(format!("given_{key}")),
+        _ => Cow::Borrowed(key),
     }
 }
 
@@ -280,6 +291,17 @@ mod tests {
             r#"{"type":"terminal","reason":"interrupted","class":"aborted","exit_code":130,"#
                 .to_owned()
                 + r#""by":"user","during":"batch","settled":1,"unknown":2}"#
+        );
+    }
+
+    #[test]
+    fn the_reason_of_a_hook_does_not_hide_the_reason_of_the_ending() {
+        let terminal = Terminal::HookStopped { reason: "enough".into() };
+        assert_eq!(
+            Event::Terminal(Ending::Designed(terminal)).to_json(),
+            r#"{"type":"terminal","reason":"hook_stopped","class":"blocked","exit_code":7,"#
+                .to_owned()
+                + r#""given_reason":"enough"}"#
         );
     }
 
