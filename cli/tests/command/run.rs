@@ -150,7 +150,8 @@ fn a_tool_that_never_ends_is_stopped_at_its_limit() {
     let result = stage.double("a").bodies()[1].to_string();
     assert!(result.contains("timed out"), "{result}");
     let group = stage.lines("pid").concat().parse().expect("the id of a process");
-    assert_eq!(alive_in_group(group), Vec::<String>::new(), "left behind");
+    let left = alive_in_group(group);
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
