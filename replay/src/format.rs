@@ -154,17 +154,18 @@ impl Chain {
         write_suffix(check, line);
     }
 
-    /// Judges a line, without its newline, and moves on if it is what was written.
+    /// Judges a line, without its newline, and moves on if it is what was written. Gives its content
+    /// without the check.
     ///
     /// # Errors
     ///
     /// What is wrong with its end.
-    pub fn verify(&mut self, line: &[u8]) -> Result<(), CheckFault> {
+    pub fn verify<'a>(&mut self, line: &'a [u8]) -> Result<&'a [u8], CheckFault> {
         let Some((content, written)) = split_suffix(line) else { return Err(CheckFault::Missing) };
         let before = self.last;
         let computed = self.close(&[content]);
         if computed == written {
-            return Ok(());
+            return Ok(content);
         }
         self.last = before;
         Err(CheckFault::Differs { written, computed })

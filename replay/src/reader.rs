@@ -19,6 +19,7 @@ use crate::sink::{MemorySink, bodies_folder};
 
 mod error;
 mod frames;
+mod piece;
 
 pub use error::{AlteredPart, Expected, ReadError, ReadFault};
 pub use frames::{Frames, Item};

@@ -30,6 +30,8 @@ pub struct Recorder<S> {
     /// The line that is being written; empty between lines.
     line: Vec<u8>,
     seq: u64,
+    /// The time that was noted last.
+    noted_ms: Option<u64>,
     bodies: BTreeMap<EffectId, GrowingBody>,
     keep_requests: bool,
     lines: Channel,
@@ -147,6 +149,7 @@ impl<S: Sink> Recorder<S> {
             chain: Chain::new(),
             line: Vec::with_capacity(1024),
             seq: 0,
+            noted_ms: None,
             bodies: BTreeMap::new(),
             keep_requests: false,
             lines: Channel::Open,
@@ -218,9 +221,14 @@ impl<S: Sink> Recorder<S> {
             line.extend_from_slice(b",\"digest\":");
             write_json(line, &step.state.digest());
         }
-        if !note.is_empty() {
-            line.extend_from_slice(b",\"note\":");
-            write_json(line, note);
+        // The time is told where it changes: most pieces of a stream come together.
+        let same_time = note.at_ms.is_some() && note.at_ms == self.noted_ms;
+        self.noted_ms = note.at_ms.or(self.noted_ms);
+        if same_time {
+            let note = Note { at_ms: None, ..note.clone() };
+            write_note(line, &note);
+        } else {
+            write_note(line, note);
         }
         self.close_line(flushed);
         self.seq += 1;
@@ -410,6 +418,13 @@ impl<S: Sink> HalfFrame<'_, S> {
 /// Whether a frame carries a digest: where a door was walked or an order given.
 pub(crate) fn is_digested(seq: u64, step: &Step) -> bool {
     seq == 0 || !step.trail.is_empty() || !step.effects.is_empty()
+}
+
+fn write_note(line: &mut Vec<u8>, note: &Note) {
+    if !note.is_empty() {
+        line.extend_from_slice(b",\"note\":");
+        write_json(line, note);
+    }
 }
 
 /// Appends the JSON text of a value. Writing to memory cannot fail, and everything that is written

@@ -11,7 +11,7 @@ use machine_spec::effect::{HookQuestion, Notice};
 use machine_spec::ids::{AttemptId, CallId, CandidateId, EffectId, HookId};
 use machine_spec::input::ToolStatus;
 use machine_spec::invariants::{self, Chronicle, Violation};
-use machine_spec::model::{BlockKind, ModelEvent};
+use machine_spec::model::ModelEvent;
 use machine_spec::{Effect, Input, RoomKind, State, Step, Terminal, start, step};
 use wire::Encoder;
 
@@ -203,7 +203,6 @@ pub struct World<'a, S: Sink = MemorySink> {
     chronicle: Chronicle,
     queue: Queue,
     now: u64,
-    noted: Option<u64>,
     attempts: BTreeMap<EffectId, Attempt>,
     tools: BTreeMap<EffectId, RunningTool>,
     /// User acts that wait for their moment.
@@ -270,7 +269,6 @@ impl<'a, S: Sink> World<'a, S> {
         world.acts = scenario.user.clone();
         world.recorder.started(&begun, &Note::at(0));
         world.counts.frames = 1;
-        world.noted = Some(0);
         world.settle(begun);
         world
     }
@@ -298,7 +296,6 @@ impl<'a, S: Sink> World<'a, S> {
             chronicle: Chronicle::default(),
             queue: Queue::default(),
             now: 0,
-            noted: None,
             attempts: BTreeMap::new(),
             tools: BTreeMap::new(),
             acts: Vec::new(),
@@ -380,17 +377,10 @@ impl<'a, S: Sink> World<'a, S> {
         if let Input::ModelSaid { event: ModelEvent::Delta { .. }, .. } = &input {
             self.counts.pieces += 1;
         }
-        let quiet_kind = is_piece(&input);
         let judged = self.playing.judge.then(|| (state.clone(), input.clone()));
-        let half = self.recorder.heard(&input);
+        let mut half = self.recorder.heard(&input);
         let after = step(state, input);
-        let mut note = Note { wire: span, ..Note::default() };
-        let quiet = quiet_kind && after.effects.is_empty() && after.trail.is_empty();
-        if self.noted != Some(self.now) && (!quiet || span.is_some()) {
-            note.at_ms = Some(self.now);
-            self.noted = Some(self.now);
-        }
-        let mut half = half;
+        let mut note = Note { at_ms: Some(self.now), wire: span, ..Note::default() };
         for effect in &after.effects {
             let Effect::CallModel { request, .. } = effect else { continue };
             let place = usize::from(request.candidate.0);
@@ -544,18 +534,6 @@ fn providers(scenario: &Scenario) -> Vec<Provider> {
         Provider::new(&candidate.name, plan.dialect, &candidate.model, &plan.options)
     });
     provider.collect()
-}
-
-/// Whether an input is one of the many pieces of a stream.
-fn is_piece(input: &Input) -> bool {
-    match input {
-        Input::ModelSaid { event, .. } => match event {
-            ModelEvent::BlockBegan { kind: BlockKind::Call { .. }, .. } => false,
-            ModelEvent::BlockBegan { .. } | ModelEvent::Delta { .. } => true,
-            _ => false,
-        },
-        _ => false,
-    }
 }
 
 impl<S> Run<S> {

@@ -115,7 +115,7 @@ pub struct Frame {
 /// Notes beside a frame. They never influence a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// Milliseconds since the start of the run.
+    /// Milliseconds since the start of the run, where they are not those of the frame before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,
     /// The bytes of the response that this and the following frames were decoded from, noted once

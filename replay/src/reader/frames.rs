@@ -4,7 +4,7 @@ use machine_spec::Input;
 use machine_spec::flags::Flags;
 use serde::de::DeserializeOwned;
 
-use super::{AlteredPart, Expected, ReadError, ReadFault, TornTail};
+use super::{AlteredPart, Expected, ReadError, ReadFault, TornTail, piece};
 use crate::code::Code;
 use crate::format::v1::{AnyHeader, Aside, FlagsOnly, Frame, Header, Line};
 use crate::format::{Chain, CheckFault, NAME, ReadLimits, Version};
@@ -130,14 +130,23 @@ impl<'a> Frames<'a> {
     fn read_line(&mut self) -> Result<Item, Box<ReadError>> {
         let begin = self.at;
         let (line, newline) = cut_line(self.bytes, begin, self.limits, self.line)?;
-        if let Err(fault) = self.chain.verify(line) {
-            if !newline && is_torn(line) {
+        let content = match self.chain.verify(line) {
+            Ok(content) => content,
+            Err(_) if !newline && is_torn(line) => {
                 return Ok(Item::Torn(Box::new(self.torn(line))));
             }
-            return Err(self.altered(line, fault));
-        }
-        let parsed: Line = parse(line, Expected::Frame).map_err(|error| self.place(error))?;
-        let item = self.judge(parsed)?;
+            Err(fault) => return Err(self.altered(line, fault)),
+        };
+        let item = match piece::read(content).filter(|frame| frame.seq == self.seq) {
+            Some(frame) if self.seq > 0 => {
+                self.seq += 1;
+                Item::Frame(Box::new(frame))
+            }
+            Some(_) | None => {
+                let parsed = parse(line, Expected::Frame).map_err(|error| self.place(error))?;
+                self.judge(parsed)?
+            }
+        };
         self.at = begin + line.len() + usize::from(newline);
         (self.sound, self.newline) = (self.at, newline);
         self.line += 1;
