@@ -10,6 +10,7 @@ use machine_spec::limits::Limits;
 use machine_spec::message::{Entry, Outcome};
 use machine_spec::model::{ErrorClass, Safety};
 use machine_spec::{Terminal, TerminalKind};
+use replay::chooser::Chooser;
 use replay::code::Code;
 use replay::divergence::Divergence;
 use replay::format::address;
@@ -540,4 +541,97 @@ fn another_order_of_completion_sends_the_same_bytes() {
         bodies.push(run.requests.into_iter().map(|sent| sent.body).collect::<Vec<_>>());
     }
     assert_eq!(bodies[0], bodies[1]);
+}
+
+fn chat(tools: &[&str], files: &[&str]) -> Scenario {
+    let mut scenario = scenario(tools, files);
+    scenario.providers[0].dialect = Dialect::OpenAiChat;
+    scenario
+}
+
+#[test]
+fn b006_the_text_of_a_dead_attempt_is_retracted() {
+    let run = played(&chat(&[], &["B006-1.sse", "B006-2.sse"]));
+    assert_eq!(ended(&run), TerminalKind::Answered);
+    assert_eq!(run.requests[0].body, run.requests[1].body, "the request is repeated as it was");
+    assert!(run.notices.iter().any(|(_, notice)| matches!(notice, Notice::Retracted { .. })));
+    let Some(Terminal::Answered { text, .. }) = run.terminal() else { panic!("it answered") };
+    assert_eq!(text.matches("scan").count(), 1, "{text}");
+}
+
+#[test]
+fn b017_calls_count_whatever_the_model_says_about_its_end() {
+    let mut says_stop = chat(&["list"], &["B017-1.sse", "B017-2.sse"]);
+    says_stop.tools.insert("list".into(), ToolPlan::says("fine"));
+    let run = played(&says_stop);
+    assert_eq!(ended(&run), TerminalKind::Answered);
+    assert_eq!((run.requests.len(), run.executions.len()), (2, 3));
+    assert!(run.notices.iter().any(|(_, notice)| matches!(notice, Notice::Contradiction { .. })));
+}
+
+/// However the bytes come and wherever they end: no rule is broken, no call runs twice, and the
+/// recording replays identically, down to the decoded bytes.
+#[test]
+fn any_delivery_keeps_the_rules_and_replays_identically() {
+    let library = library();
+    let files = ["B029-1.sse", "B003-1.sse", "B030-1.sse", "B001-1.sse", "B010-1.sse"];
+    let mut kinds = std::collections::BTreeSet::new();
+    for seed in 0..300 {
+        let mut chooser = Chooser::seeded(seed);
+        let tools = ["append_log", "edit", "grep", "read_file", "run_cmd"];
+        let mut wild = scenario(&tools, &[]);
+        for tool in tools {
+            let safety = [Safety::Concurrent, Safety::Exclusive][chooser.pick(2) as usize];
+            let status = *chooser.one_of(ToolStatus::ALL).expect("there are some");
+            let delay_ms = u64::from(chooser.pick(400));
+            let runs = vec![ToolRun { status, delay_ms, ..ToolRun::says(tool) }];
+            wild.tools.insert(tool.into(), ToolPlan { safety, runs });
+        }
+        for spec in &mut wild.config.tools {
+            spec.read_only = chooser.chance(1, 3);
+        }
+        for _ in 0..6 {
+            let file = chooser.one_of(&files).expect("there are some");
+            let length = library.get(file).expect("ours").body.len() as u32;
+            let mut body = BodyPlan {
+                chunks: Chunks::At(
+                    (0..chooser.pick(5)).map(|_| u64::from(chooser.pick(length))).collect(),
+                ),
+                ..BodyPlan::default()
+            };
+            if chooser.chance(1, 2) {
+                let at = u64::from(chooser.pick(length));
+                body.pauses_ms.insert(at, u64::from(chooser.pick(80_000)));
+            }
+            body.end =
+                [EndOfBody::Eof, EndOfBody::Reset, EndOfBody::Hang][chooser.pick(3) as usize];
+            let answer = match chooser.pick(8) {
+                0 => Answer::fault(ErrorClass::Transport),
+                1 => Answer::file("B005-2.http"),
+                2 => {
+                    let bytes = &library.get(file).expect("ours").body;
+                    let cut = chooser.pick(length) as usize;
+                    Answer::stream(String::from_utf8_lossy(&bytes[..cut]))
+                }
+                _ => Answer::file(file),
+            };
+            wild.answers.push(Answer { body: Some(body), ..answer });
+        }
+        wild.afterwards = Afterwards::LastAgain;
+        wild.answers.push(Answer::file("B001-1.sse"));
+        if chooser.chance(1, 3) {
+            wild.user.push(UserAct::interrupts(After::Inputs(u64::from(chooser.pick(120)))));
+        }
+        if chooser.chance(1, 3) {
+            let after = After::Pieces(u64::from(chooser.pick(60)));
+            wild.user.push(UserAct::says("and this").after(after, 0));
+        }
+        let run = played(&wild);
+        kinds.insert(ended(&run));
+        let mut calls: Vec<u32> = run.executions.iter().map(|done| done.call.0).collect();
+        calls.sort_unstable();
+        calls.dedup();
+        assert_eq!(calls.len(), run.executions.len(), "seed {seed}: a call ran twice");
+    }
+    assert!(kinds.len() >= 3, "only {kinds:?} were seen");
 }
