@@ -2,6 +2,12 @@
 //!
 //! Every mistake is told with its place in the file, and as many as possible at once. Nothing here
 //! decides how a run behaves; it only carries words to where they are obeyed.
+//!
+//! All keys, with their defaults or an example:
+//!
+//! ```toml
+#![doc = include_str!("config/reference.toml")]
+//! ```
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,6 +22,9 @@ mod build;
 mod endpoint;
 mod file;
 mod locate;
+
+/// A configuration with every key, explained.
+pub const REFERENCE: &str = include_str!("config/reference.toml");
 
 /// Where values come from that stand in no file. Keys never stand in a file.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;

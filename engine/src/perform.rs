@@ -57,15 +57,26 @@ pub(crate) struct Performer {
 #[derive(Debug)]
 enum Job {
     /// A request; what it answers to.
-    Request(AbortHandle, AttemptId),
+    Request { _task: Task, attempt: AttemptId },
     /// A wait, or a summary that is being written.
-    Wait(AbortHandle),
+    Wait { _task: Task },
     /// A call of a tool.
     Tool(Process, CallId, String),
     /// A hook.
     Hook(Process, String),
 }
 
+/// A task that ends with whoever ordered it.
+#[derive(Debug)]
+struct Task(AbortHandle);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A process. It ends with whoever ordered it: nobody else can give it leave.
 #[derive(Debug)]
 struct Process {
     leave: watch::Sender<Leave>,
@@ -159,8 +170,8 @@ impl Performer {
                     call.run().await;
                     owed.paid();
                 });
-                let task = task.abort_handle();
-                self.under_way.insert(id, Job::Request(task, request.attempt));
+                let task = Task(task.abort_handle());
+                self.under_way.insert(id, Job::Request { _task: task, attempt: request.attempt });
             }
             Some(Err(failure)) => {
                 line.answer(Input::ModelClosed { id, closure: Closure::Failed(failure) });
@@ -205,7 +216,7 @@ impl Performer {
             let ((), summary) = tokio::join!(call.run(), compact::listen(id, answer));
             owed.pay(summary);
         });
-        self.under_way.insert(id, Job::Wait(task.abort_handle()));
+        self.under_way.insert(id, Job::Wait { _task: Task(task.abort_handle()) });
     }
 
     fn summary_request(&mut self, head: &View, state: &State) -> Result<Outgoing, String> {
@@ -283,7 +294,7 @@ impl Performer {
             }
             line.answer(Input::TimerFired { id });
         });
-        self.under_way.insert(id, Job::Wait(task.abort_handle()));
+        self.under_way.insert(id, Job::Wait { _task: Task(task.abort_handle()) });
         wait_ms
     }
 
@@ -296,8 +307,7 @@ impl Performer {
     /// may still say is not heard any more.
     pub(crate) fn cancel(&mut self, id: EffectId, inbox: &mut Inbox) {
         match self.under_way.get(&id) {
-            Some(Job::Request(task, _) | Job::Wait(task)) => {
-                task.abort();
+            Some(Job::Request { .. } | Job::Wait { .. }) => {
                 self.under_way.remove(&id);
                 inbox.cut(id);
             }
@@ -313,8 +323,8 @@ impl Performer {
     /// The attempt that this effect is, while it is under way.
     pub(crate) fn attempt(&self, id: EffectId) -> Option<AttemptId> {
         match self.under_way.get(&id) {
-            Some(Job::Request(_, attempt)) => Some(*attempt),
-            Some(Job::Wait(_) | Job::Tool(..) | Job::Hook(..)) | None => None,
+            Some(Job::Request { attempt, .. }) => Some(*attempt),
+            Some(Job::Wait { .. } | Job::Tool(..) | Job::Hook(..)) | None => None,
         }
     }
 
@@ -345,7 +355,7 @@ impl Performer {
         let mut processes = Vec::new();
         for job in self.under_way.into_values() {
             match job {
-                Job::Request(task, _) | Job::Wait(task) => task.abort(),
+                Job::Request { .. } | Job::Wait { .. } => {}
                 Job::Tool(process, ..) | Job::Hook(process, _) => {
                     process.leave.send_replace(Leave::Kill);
                     processes.push(process.task);

@@ -224,16 +224,14 @@ async fn clean_up<F: Future<Output = ()>>(child: &mut dyn ChildWrapper, pipes: &
     }
 }
 
-/// Ready once the leave is as little as this. A sender that is gone asks for nothing more.
+/// Ready once the leave is as little as this. Whoever gives it and is gone has given it up.
 async fn lost(leave: &mut watch::Receiver<Leave>, least: Leave) {
     let enough = |leave: &Leave| match least {
         Leave::GoOn => true,
         Leave::Stop => *leave != Leave::GoOn,
         Leave::Kill => *leave == Leave::Kill,
     };
-    if leave.wait_for(enough).await.is_err() {
-        std::future::pending::<()>().await;
-    }
+    let _ = leave.wait_for(enough).await;
 }
 
 fn how_it_ended(status: io::Result<ExitStatus>) -> End {

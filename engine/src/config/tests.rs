@@ -113,6 +113,26 @@ fn every_name_reaches_its_place() {
 }
 
 #[test]
+fn the_reference_is_a_configuration_and_names_every_key() {
+    let setup = parse(super::REFERENCE).expect("the reference is sound");
+    assert_eq!(setup.machine.limits, machine_spec::limits::Limits::default());
+    assert_eq!(setup.machine.policy, machine_spec::policy::Policy::default());
+    // A key that is not there is named by the refusal of a wrong one.
+    for table in ["", "[[provider]]", "[[tool]]", "[[hook]]", "[[require]]", "[policy]"] {
+        let told = refused(&format!("{table}\nno_such_key = 1\n"));
+        let keys = told.split("expected").nth(1).expect("the keys are told");
+        for key in keys.split('`').skip(1).step_by(2) {
+            let tables = ["provider", "tool", "hook", "require", "limits", "policy"];
+            let named = match tables.contains(&key) {
+                true => super::REFERENCE.contains(&format!("[{key}]")),
+                false => super::REFERENCE.contains(&format!("{key} = ")),
+            };
+            assert!(named, "`{key}` of `{table}` is not in the reference");
+        }
+    }
+}
+
+#[test]
 fn no_secret_shows_in_a_debug_print() {
     let setup = parse(&WHOLE.replace("//127", "//user:pass-word@127")).expect("sound");
     let shown = format!("{setup:?}");

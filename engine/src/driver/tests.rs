@@ -292,3 +292,24 @@ async fn a_recording_that_fails_on_the_way_fails_no_run() {
     let kinds = kinds(&events);
     assert_eq!(kinds.iter().filter(|kind| *kind == "warning").count(), 1, "{kinds:?}");
 }
+
+#[tokio::test]
+async fn a_run_that_is_dropped_leaves_nothing_behind() {
+    let call = calling("sh", r#"{"cmd":"echo $$ > $SIGN.new; mv $SIGN.new $SIGN; sleep 300"}"#);
+    let (address, _served) = serve_all(vec![(call, Then::End)]).await;
+    let house = &house(address, "");
+    let (handle, line) = inputs();
+    handle.say("go").expect("somebody listens");
+    let running = run(house.setup.clone(), line, Observer::nobody(), Stage::default());
+    tokio::select! {
+        _ = running => panic!("the tool does not end by itself"),
+        () = house.up() => {}
+    }
+    let leader = std::fs::read_to_string(house.dir.path().join("up")).expect("a process id");
+    let stat = format!("/proc/{}/stat", leader.trim());
+    // A zombie is dead; it only waits for whoever has to bury it.
+    let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+    while lives() {
+        tokio::task::yield_now().await;
+    }
+}
