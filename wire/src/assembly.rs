@@ -13,6 +13,7 @@ use machine_spec::model::{
 use crate::args::canonical_args;
 use crate::json::{Node, object};
 use crate::limits::DecodeLimits;
+use crate::predict::Lesson;
 
 /// What a dialect does not allow; the decoder adds where it stood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(crate) struct Fault(pub(crate) String);
 pub(crate) struct Assembly {
     /// Events not handed out yet.
     pub(crate) events: Vec<ModelEvent>,
+    /// What the event at hand taught, set by a reader that did nothing but add text.
+    pub(crate) lesson: Option<Lesson>,
     blocks: Vec<Slot>,
     named: bool,
     /// Why the model stopped, until it is sure that nothing but usage follows.
@@ -54,6 +57,7 @@ impl Assembly {
     pub(crate) fn new(limits: DecodeLimits) -> Assembly {
         Assembly {
             events: Vec::new(),
+            lesson: None,
             blocks: Vec::new(),
             named: false,
             stop: None,
@@ -153,6 +157,11 @@ impl Assembly {
         }
         self.events.push(ModelEvent::Delta { block, text: text.into_owned() });
         Ok(())
+    }
+
+    /// The event at hand does nothing but add the text of this member to this block.
+    pub(crate) fn teach(&mut self, member: &'static str, block: u32) {
+        self.lesson = Some(Lesson { member, block });
     }
 
     /// The text so far of a thinking block or a call.

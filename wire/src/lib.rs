@@ -26,6 +26,7 @@ mod objects;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
+mod predict;
 pub mod read;
 pub mod sse;
 mod stray;

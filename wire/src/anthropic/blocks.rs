@@ -121,25 +121,29 @@ impl Growing {
         data: &str,
         assembly: &mut Assembly,
     ) -> Result<(), Fault> {
-        let text = match &mut self.part {
-            Part::Text => delta.text,
+        let (member, text) = match &mut self.part {
+            Part::Text => ("text", delta.text),
             Part::Thinking { fields } => {
                 if let Some(signature) = delta.signature.text() {
                     fields.set("signature", Node::Text(signature.to_owned()));
+                    return assembly.delta(self.block, delta.thinking.0.unwrap_or_default());
                 }
-                delta.thinking
+                ("thinking", delta.thinking)
             }
             Part::Call { whole } => {
                 if delta.partial_json.text().is_some() {
                     *whole = None;
                 }
-                delta.partial_json
+                ("partial_json", delta.partial_json)
             }
             Part::Redacted { .. } => return Ok(()),
             Part::Opaque { fields } => {
                 return fields.fold(data, assembly.limits().block_bytes);
             }
         };
+        if text.text().is_some() {
+            assembly.teach(member, self.block);
+        }
         assembly.delta(self.block, text.0.unwrap_or_default())
     }
 

@@ -76,6 +76,24 @@ struct Function<'a> {
     arguments: Option<&'a RawValue>,
 }
 
+impl Line<'_> {
+    /// The member that holds text, if the line holds nothing but one text.
+    fn only(&self) -> Option<&'static str> {
+        let message = self.message.as_ref();
+        let of = |piece: fn(&Message<'_>) -> bool| message.is_some_and(piece);
+        let members = [
+            ("thinking", self.thinking.text().is_some()),
+            ("response", self.response.text().is_some()),
+            ("thinking", of(|message| message.thinking.text().is_some())),
+            ("content", of(|message| message.content.text().is_some())),
+            ("", of(|message| message.tool_calls.is_some())),
+            ("", self.done == Some(true)),
+        ];
+        let mut present = members.iter().filter(|(_, is)| *is).map(|(member, _)| *member);
+        present.next().filter(|member| !member.is_empty() && present.next().is_none())
+    }
+}
+
 impl Reader {
     pub(crate) fn event(&mut self, data: &str, assembly: &mut Assembly) -> Result<(), Fault> {
         let line: Line<'_> = serde_json::from_str(data)
@@ -85,6 +103,7 @@ impl Reader {
             return Ok(());
         }
         assembly.began(line.model.or_empty(), "");
+        let only = line.only();
         self.think(line.thinking, assembly)?;
         self.say(line.response, assembly)?;
         if let Some(message) = line.message {
@@ -93,6 +112,11 @@ impl Reader {
             for call in message.tool_calls.unwrap_or_default() {
                 self.call(&call, assembly)?;
             }
+        }
+        if let (Some(member), Current::Text(block) | Current::Thinking(block)) =
+            (only, self.current)
+        {
+            assembly.teach(member, block);
         }
         if line.done == Some(true) {
             let (input, output) = (line.prompt_eval_count.0, line.eval_count.0);

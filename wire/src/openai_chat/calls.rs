@@ -30,12 +30,12 @@ struct Call {
 }
 
 impl Calls {
-    /// Takes a fragment.
+    /// Takes a fragment, and says to which block it was added, if the call was announced before.
     pub(super) fn take(
         &mut self,
         delta: CallDelta<'_>,
         assembly: &mut Assembly,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<u32>, Fault> {
         let function = delta.function.as_ref();
         let name = function.and_then(|function| function.name.text()).unwrap_or_default();
         let args = function.map(FunctionDelta::arguments).transpose()?.unwrap_or_default();
@@ -55,14 +55,20 @@ impl Calls {
             call.extra = extra.get().to_owned();
         }
         match call.block {
-            Some(block) => assembly.delta(block, args),
+            Some(block) => {
+                assembly.delta(block, args)?;
+                return Ok(Some(block));
+            }
             None => {
                 call.early.push_str(&args);
                 // The id may still come; the name must be there.
                 let ready = !call.id.is_empty() || !call.early.is_empty();
-                if ready && !call.name.is_empty() { self.announce_to(at, assembly) } else { Ok(()) }
+                if ready && !call.name.is_empty() {
+                    self.announce_to(at, assembly)?;
+                }
             }
         }
+        Ok(None)
     }
 
     /// Whether a call waits for the proof that it is complete.

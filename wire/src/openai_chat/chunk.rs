@@ -115,6 +115,45 @@ pub(super) struct FunctionDelta<'a> {
     arguments: Option<&'a RawValue>,
 }
 
+impl Delta<'_> {
+    /// The member that holds text, if the delta adds one text and does nothing else.
+    pub(super) fn only(&self) -> Option<&'static str> {
+        let details = self.reasoning_details.is_some_and(|raw| raw.get() != "[]");
+        let calls = self.tool_calls.as_deref().unwrap_or_default();
+        let (content, parts) = match &self.content {
+            Content::Absent => (false, false),
+            Content::Text(text) => (!text.is_empty(), false),
+            Content::Parts(_) => (false, true),
+        };
+        let others = details || parts || self.refusal.text().is_some();
+        if others || self.function_call.is_some() || calls.len() > 1 {
+            return None;
+        }
+        let fragment = calls.first().map(CallDelta::is_fragment);
+        let members = [
+            ("reasoning_content", self.reasoning_content.text().is_some()),
+            ("reasoning", self.reasoning.text().is_some()),
+            ("content", content),
+            ("arguments", fragment == Some(true)),
+            ("", fragment == Some(false)),
+        ];
+        let mut present = members.iter().filter(|(_, is)| *is).map(|(member, _)| *member);
+        present.next().filter(|member| !member.is_empty() && present.next().is_none())
+    }
+}
+
+impl CallDelta<'_> {
+    /// Whether it is more of a call that was announced, and nothing else.
+    fn is_fragment(&self) -> bool {
+        let function = self.function.as_ref();
+        let more = |function: &FunctionDelta<'_>| {
+            function.name.text().is_none()
+                && function.arguments.is_some_and(|raw| raw.get().starts_with('"'))
+        };
+        self.extra_content.is_none() && function.is_some_and(more)
+    }
+}
+
 impl<'a> FunctionDelta<'a> {
     /// Argument text; a vendor that sends the object itself means its JSON.
     pub(super) fn arguments(&self) -> Result<Cow<'a, str>, Fault> {

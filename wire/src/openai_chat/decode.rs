@@ -23,6 +23,8 @@ pub(crate) struct Reader {
     current: Current,
     calls: Calls,
     legacy: Calls,
+    /// The block that the last fragment of a call was added to.
+    fragment: Option<u32>,
     refused: bool,
     has_usage: bool,
 }
@@ -60,6 +62,9 @@ impl Reader {
         if let Some(choice) = chunk.choices.0 {
             self.choice(choice, assembly)?;
         }
+        if chunk.usage.is_some() || chunk.x_groq.is_some() {
+            assembly.lesson = None;
+        }
         if let Some(counts) = &chunk.usage {
             self.usage(counts, assembly);
         }
@@ -84,7 +89,16 @@ impl Reader {
             return Ok(());
         }
         if let Some(delta) = choice.delta {
+            let only = delta.only().filter(|_| choice.finish_reason.text().is_none());
             self.delta(delta, assembly)?;
+            let block = match self.current {
+                Current::Nothing => self.fragment,
+                Current::Text(block) | Current::Thinking(block, _) => Some(block),
+                Current::Refusal(_) => None,
+            };
+            if let (Some(member), Some(block)) = (only, block) {
+                assembly.teach(member, block);
+            }
         }
         if let Some(counts) = &choice.usage {
             self.usage(counts, assembly);
@@ -128,7 +142,7 @@ impl Reader {
         }
         for call in delta.tool_calls.unwrap_or_default() {
             self.leave(Proof::NextBlock, assembly);
-            self.calls.take(call, assembly)?;
+            self.fragment = self.calls.take(call, assembly)?;
         }
         if let Some(function) = delta.function_call {
             self.leave(Proof::NextBlock, assembly);

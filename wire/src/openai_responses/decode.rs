@@ -166,7 +166,11 @@ impl Reader {
                 _ => self.open(event.output_index, &Head::named("message"), assembly)?,
             },
         };
-        self.items[at].say(event.delta.0.unwrap_or_default(), assembly)
+        let item = &mut self.items[at];
+        if event.delta.text().is_some() {
+            assembly.teach("delta", item.block);
+        }
+        item.say(event.delta.0.unwrap_or_default(), assembly)
     }
 
     fn done(&mut self, event: &Event<'_>, assembly: &mut Assembly) -> Result<(), Fault> {

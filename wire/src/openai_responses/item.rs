@@ -15,7 +15,7 @@ use crate::lenient::Piece;
 pub(super) struct Item {
     pub(super) index: Option<i64>,
     pub(super) id: String,
-    block: u32,
+    pub(super) block: u32,
     kind: Kind,
     /// Whether any of it was said.
     said: bool,

@@ -83,6 +83,25 @@ fn byte_by_byte_changes_nothing() {
     }
 }
 
+#[test]
+fn recognising_events_changes_nothing() {
+    let Some(recorded) = streams(Dialect::ALL) else { return };
+    let (mut recognised, mut events) = (0, 0);
+    for stream in &recorded {
+        let mut fast = Decoder::new(stream.dialect, DecodeLimits::default());
+        let mut said = Vec::new();
+        fast.push(&stream.body, &mut said);
+        fast.finish(&mut said);
+        let slow = Decoder::new(stream.dialect, DecodeLimits::default()).parsing_everything();
+        let parsed = read_on(&slow, &[&stream.body], true);
+        assert!(said == parsed, "{} says something else when it is parsed", stream.id);
+        recognised += fast.recognised();
+        events += said.iter().filter(|event| matches!(event, ModelEvent::Delta { .. })).count();
+    }
+    println!("{recognised} of {events} pieces of text recognised without parsing");
+    assert!(recognised > 0, "nothing was recognised");
+}
+
 fn decode(dialect: Dialect, pieces: &[&[u8]]) -> Vec<ModelEvent> {
     read_on(&Decoder::new(dialect, DecodeLimits::default()), pieces, true)
 }
