@@ -27,9 +27,11 @@ fn doc_of(line: &str) -> Option<&str> {
     (!text.starts_with('/')).then(|| text.trim())
 }
 
-/// A sentence, the end of a code block, or the row of a table.
+/// A sentence, the edge of a code block (its text may be included from a file), or the row of a
+/// table.
 fn ends_well(text: &str) -> bool {
-    [".", "!", "?", ":", ".)", "?)", "```", "|"].iter().any(|end| text.ends_with(end))
+    let edge = text.starts_with("```");
+    edge || [".", "!", "?", ":", ".)", "?)", "|"].iter().any(|end| text.ends_with(end))
 }
 
 #[cfg(test)]
@@ -42,6 +44,8 @@ mod tests {
         let text =
             "//! Head\n\n/// Good.\nx\n/// Two\n/// lines\ny\n/// Code:\n/// ```\n/// ```\nz\n";
         assert_eq!(lines_told("a.rs", text, check), [1, 6]);
+        let included = "//! All keys:\n//!\n//! ```toml\n#![doc = include_str!(\"k\")]\n//! ```\n";
+        assert!(lines_told("a.rs", included, check).is_empty());
     }
 
     #[test]
