@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use machine_spec::Input;
-use machine_spec::model::{Closure, ErrorClass, Failure, ModelEvent};
+use machine_spec::model::{Closure, ErrorClass, Failure, ModelEvent, Proof};
 use replay::format::v1::BodyEnd;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
@@ -183,7 +183,8 @@ impl Reading {
         }
     }
 
-    /// The message is complete. What may still come is usage, and it need not be waited for long.
+    /// The message is complete. What may still come is usage, or a last call of a vendor that
+    /// says so too early; neither need be waited for long.
     async fn linger(
         &mut self,
         mut decoder: Decoder,
@@ -202,8 +203,10 @@ impl Reading {
                 Piece::Bytes(bytes) => {
                     decoder.push(&bytes, &mut events);
                     self.line.bytes(self.status, bytes).await;
-                    if self.say(&mut events, &mut follower, assessor).await == Heard::Failure {
-                        return Over::Said;
+                    match self.say(&mut events, &mut follower, assessor).await {
+                        Heard::Failure => return Over::Said,
+                        Heard::Progress | Heard::End => patience.restart(),
+                        Heard::Nothing => {}
                     }
                     if decoder.is_over() {
                         break BodyEnd::Ended;
@@ -269,7 +272,7 @@ enum Heard {
     Nothing,
     /// More of the message.
     Progress,
-    /// The message is complete.
+    /// The message is complete, as far as can be seen.
     End,
     /// The response failed.
     Failure,
@@ -278,12 +281,15 @@ enum Heard {
 impl Heard {
     fn of(event: &ModelEvent) -> Heard {
         match event {
+            // On a wire whose last word is held back until it is certain, a block that was closed by
+            // the finish reason is the first sign of it.
+            ModelEvent::Finished { .. }
+            | ModelEvent::BlockDone { proof: Proof::FinishReason, .. } => Heard::End,
             ModelEvent::Began { .. }
             | ModelEvent::BlockBegan { .. }
             | ModelEvent::Delta { .. }
             | ModelEvent::BlockDone { .. }
             | ModelEvent::Usage(_) => Heard::Progress,
-            ModelEvent::Finished { .. } => Heard::End,
             ModelEvent::Failed(_) => Heard::Failure,
         }
     }

@@ -148,6 +148,27 @@ async fn a_reported_error_is_acted_upon_while_the_socket_stays_open() {
 }
 
 #[tokio::test]
+async fn a_complete_message_is_not_waited_for_behind_an_open_socket() {
+    // A chat endpoint that says why it stopped, and then neither usage nor [DONE] nor goodbye.
+    let chunk = |choice: &str| {
+        format!(
+            "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\
+                 \"model\":\"gpt-test-1\",\"choices\":[{{\"index\":0,{choice}}}]}}\n\n"
+        )
+    };
+    let said = chunk(r#""delta":{"role":"assistant","content":"hello"},"finish_reason":null"#)
+        + &chunk(r#""delta":{},"finish_reason":"stop""#);
+    let (address, served) = serve(format!("{HEAD}{said}"), Then::Hang).await;
+    let mut provider = at(address);
+    provider.dialect = Dialect::OpenAiChat;
+    provider.patience.linger_ms = 60;
+    let (events, closure) = ask(provider, &Clock::system()).await;
+    assert_eq!(closure, Some(Closure::Ended));
+    assert!(matches!(events.last(), Some(ModelEvent::Finished { .. })), "{events:?}");
+    served.await.expect("the connection was closed");
+}
+
+#[tokio::test]
 async fn a_stream_that_ends_early_or_breaks_is_told_apart() {
     let (address, _served) = serve(format!("{HEAD}{BEGIN}{TEXT}"), Then::End).await;
     assert_eq!(ask(at(address), &Clock::system()).await.1, Some(Closure::Ended));
