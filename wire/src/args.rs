@@ -96,7 +96,7 @@ impl<'a> Walk<'a> {
             b'{' => self.object(depth),
             b'[' => self.array(depth),
             b'"' => Ok(marked(&self.string()?)),
-            _ => Ok(scalar(self.word()).into_owned()),
+            _ => self.scalar(),
         }
     }
 
@@ -164,6 +164,14 @@ impl<'a> Walk<'a> {
         }
     }
 
+    fn scalar(&mut self) -> Result<String, Fault> {
+        let at = self.at;
+        match scalar(self.word()) {
+            Some(form) => Ok(form.into_owned()),
+            None => Err(Fault { at, problem: "number out of range".to_owned() }),
+        }
+    }
+
     fn word(&mut self) -> &'a str {
         let rest = &self.text[self.at..];
         let is_end = |byte: u8| matches!(byte, b',' | b']' | b'}') || byte.is_ascii_whitespace();
@@ -189,18 +197,18 @@ fn marked(text: &str) -> String {
 }
 
 /// One spelling per value: whole numbers without fraction and exponent, others as the shortest
-/// digits that read back the same. Words, and whole numbers, stay as written.
-fn scalar(json: &str) -> Cow<'_, str> {
+/// digits that read back the same. Words, and whole numbers, stay as written. A number that no
+/// reader can hold is none.
+fn scalar(json: &str) -> Option<Cow<'_, str>> {
+    let Ok(value) = json.parse::<f64>() else { return Some(Cow::Borrowed(json)) };
     let fraction = json.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
-    if !fraction && json != "-0" {
-        return Cow::Borrowed(json);
-    }
-    match json.parse::<f64>() {
-        Ok(value) if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 => {
-            Cow::Owned((value as i64).to_string())
+    match value {
+        _ if !value.is_finite() => None,
+        _ if !fraction && json != "-0" => Some(Cow::Borrowed(json)),
+        _ if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 => {
+            Some(Cow::Owned((value as i64).to_string()))
         }
-        Ok(value) if value.is_finite() => Cow::Owned(format!("{value:?}")),
-        Ok(_) | Err(_) => Cow::Borrowed(json),
+        _ => Some(Cow::Owned(format!("{value:?}"))),
     }
 }
 
@@ -266,6 +274,8 @@ mod tests {
     #[test]
     fn faults_name_their_offset() {
         assert_eq!(fault("{\"a\":1}x").0, 7);
+        assert_eq!(fault("{\"a\":4e444}"), (5, "number out of range".to_owned()));
+        assert_eq!(fault(&format!("{{\"a\":{}}}", "9".repeat(400))).0, 5);
         assert_eq!(fault("{\n\"a\":\n 01}").0, 9);
         assert_eq!(fault("[1]"), (0, "expected a JSON object, got an array".to_owned()));
         assert_eq!(fault(" null").0, 1);

@@ -26,6 +26,8 @@ pub struct Decoder {
     prediction: Prediction,
     /// Bytes taken before the piece at hand.
     taken: u64,
+    /// Bytes up to the end of the last event: where the next one begins, however it is cut.
+    mark: u64,
 }
 
 /// The part of a decoder that knows the words of a dialect.
@@ -49,6 +51,7 @@ impl Decoder {
             stray: Stray::new(dialect),
             prediction: Prediction::new(Reader::noise(dialect)),
             taken: 0,
+            mark: 0,
         }
     }
 
@@ -107,13 +110,14 @@ impl Decoder {
         let allowed = usize::try_from(limit.saturating_sub(self.taken)).unwrap_or(usize::MAX);
         let piece = &bytes[..bytes.len().min(allowed)];
         while let Some(frame) = self.framing.next(piece, &mut at) {
+            let place = self.mark;
+            self.mark = self.taken + at as u64;
             if let Frame::Event { data, .. } = &frame
                 && let Some((block, text)) = self.prediction.fit(data)
                 && self.assembly.delta(block, text).is_ok()
             {
                 continue;
             }
-            let place = self.taken + at as u64;
             self.assembly.lesson = None;
             heed(&frame, place, &mut self.reader, &mut self.assembly, &mut self.stray);
             if let Frame::Event { data, .. } = frame {
@@ -126,7 +130,7 @@ impl Decoder {
         self.taken += piece.len() as u64;
         if piece.len() < bytes.len() {
             let fault = Fault(format!("a response may have {limit} bytes, this one has more"));
-            self.assembly.fail(garbled(self.taken, b"", &fault));
+            self.assembly.fail(garbled(self.mark, b"", &fault));
         }
     }
 
@@ -139,7 +143,7 @@ impl Decoder {
             {
                 break;
             }
-            heed(&frame, self.taken, &mut self.reader, &mut self.assembly, &mut self.stray);
+            heed(&frame, self.mark, &mut self.reader, &mut self.assembly, &mut self.stray);
             if self.assembly.is_over() {
                 return;
             }
@@ -150,7 +154,7 @@ impl Decoder {
         }
         match self.reader.finish(&mut self.assembly) {
             Ok(()) => self.assembly.conclude(),
-            Err(fault) => self.assembly.fail(garbled(self.taken, b"", &fault)),
+            Err(fault) => self.assembly.fail(garbled(self.mark, b"", &fault)),
         }
     }
 }
@@ -245,6 +249,6 @@ fn text_of(data: &[u8], policy: BadUtf8) -> Result<Cow<'_, str>, Fault> {
 fn garbled(place: u64, name: &[u8], fault: &Fault) -> Failure {
     let name = String::from_utf8_lossy(&name[..name.len().min(80)]);
     let event = if name.is_empty() { String::new() } else { format!(" (event `{name}`)") };
-    let message = format!("garbled stream before byte {place}{event}: {}", fault.0);
+    let message = format!("garbled stream after byte {place}{event}: {}", fault.0);
     Failure::new(ErrorClass::Garbled, message)
 }

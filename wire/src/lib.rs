@@ -15,6 +15,7 @@ mod decoder;
 mod dialect;
 pub mod encode;
 pub mod error_body;
+mod fill;
 mod framing;
 pub mod gemini;
 mod json;

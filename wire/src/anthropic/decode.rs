@@ -5,12 +5,14 @@
 
 use machine_spec::model::{Proof, StopReason, Usage};
 use serde::Deserialize;
+use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
 use super::blocks::{Growing, Started};
 use crate::assembly::{Assembly, Fault};
 use crate::dialect::Dialect;
 use crate::error_body::classify;
+use crate::fill::{Fill, Filling, fill};
 use crate::json::parse;
 use crate::lenient::{Count, Index, Piece};
 
@@ -21,38 +23,56 @@ pub(crate) struct Reader {
     open: Vec<(i64, Growing)>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default)]
 struct Event<'a> {
-    #[serde(rename = "type", borrow, default)]
     kind: Piece<'a>,
-    #[serde(default)]
     index: Index,
-    #[serde(borrow, default)]
-    delta: Option<Delta<'a>>,
-    #[serde(borrow, default)]
+    delta: Delta<'a>,
     content_block: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     message: Option<&'a RawValue>,
-    #[serde(default)]
-    usage: Option<Counts>,
-    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+impl<'de> Fill<'de> for Event<'de> {
+    fn member<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
+        match name {
+            "type" => self.kind = map.next_value()?,
+            "index" => self.index = map.next_value()?,
+            "delta" => map.next_value_seed(Filling(&mut self.delta))?,
+            "content_block" => self.content_block = map.next_value()?,
+            "message" => self.message = map.next_value()?,
+            "usage" => self.usage = map.next_value()?,
+            "error" => self.error = map.next_value()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+#[derive(Default)]
 pub(super) struct Delta<'a> {
-    #[serde(rename = "type", borrow, default)]
     pub(super) kind: Piece<'a>,
-    #[serde(borrow, default)]
     pub(super) text: Piece<'a>,
-    #[serde(borrow, default)]
     pub(super) thinking: Piece<'a>,
-    #[serde(borrow, default)]
     pub(super) partial_json: Piece<'a>,
-    #[serde(borrow, default)]
     pub(super) signature: Piece<'a>,
-    #[serde(borrow, default)]
     stop_reason: Piece<'a>,
+}
+
+impl<'de> Fill<'de> for Delta<'de> {
+    fn member<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
+        match name {
+            "type" => self.kind = map.next_value()?,
+            "text" => self.text = map.next_value()?,
+            "thinking" => self.thinking = map.next_value()?,
+            "partial_json" => self.partial_json = map.next_value()?,
+            "signature" => self.signature = map.next_value()?,
+            "stop_reason" => self.stop_reason = map.next_value()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
 }
 
 #[derive(Deserialize)]
@@ -101,18 +121,18 @@ impl Reader {
             // (anthropic/rig-gateway-message-delta-metadata).
             return Ok(());
         }
-        let event: Event<'_> = parse(data)?;
+        let mut event = Event::default();
+        fill(&mut event, data)?;
         match event.kind.or_empty() {
             "content_block_delta" => self.grow(event.index, event.delta, data, assembly),
             "content_block_start" => self.begin(&event, assembly),
             "content_block_stop" => self.end(event.index, assembly),
             "message_start" => self.start(event.message, assembly),
             "message_delta" => {
-                if let Some(counts) = &event.usage {
-                    counts.report(assembly);
+                if let Some(raw) = event.usage {
+                    parse::<Counts>(raw.get())?.report(assembly);
                 }
-                if let Some(word) = event.delta.as_ref().and_then(|delta| delta.stop_reason.text())
-                {
+                if let Some(word) = event.delta.stop_reason.text() {
                     assembly.stop(stop_reason(word), word);
                 }
                 Ok(())
@@ -167,11 +187,10 @@ impl Reader {
     fn grow(
         &mut self,
         index: Index,
-        delta: Option<Delta<'_>>,
+        delta: Delta<'_>,
         data: &str,
         assembly: &mut Assembly,
     ) -> Result<(), Fault> {
-        let Some(delta) = delta else { return Ok(()) };
         let index = index.0.unwrap_or_default();
         match self.open.iter_mut().rev().find(|(open, _)| *open == index) {
             Some((_, block)) => block.grow(delta, data, assembly),

@@ -5,74 +5,103 @@ use std::fmt;
 
 use machine_spec::model::Usage;
 use serde::Deserialize;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::assembly::Fault;
 use crate::counts;
+use crate::fill::{Fill, Filling};
 use crate::json::parse;
 use crate::lenient::{Count, Index, Piece, absent_otherwise};
 
-#[derive(Deserialize)]
+#[derive(Default)]
 pub(super) struct Chunk<'a> {
-    #[serde(borrow, default)]
     pub(super) id: Piece<'a>,
-    #[serde(borrow, default)]
     pub(super) model: Piece<'a>,
-    #[serde(borrow, default)]
     pub(super) object: Piece<'a>,
-    #[serde(borrow, default)]
     pub(super) choices: Choices<'a>,
-    #[serde(default)]
-    pub(super) usage: Option<Counts>,
-    #[serde(default)]
-    pub(super) x_groq: Option<XGroq>,
-    #[serde(borrow, default)]
+    /// Read apart: it is rare.
+    pub(super) usage: Option<&'a RawValue>,
+    pub(super) x_groq: Option<&'a RawValue>,
     pub(super) error: Option<&'a RawValue>,
+}
+
+impl<'de> Fill<'de> for Chunk<'de> {
+    fn member<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
+        match name {
+            "choices" => map.next_value_seed(&mut self.choices)?,
+            "id" => self.id = map.next_value()?,
+            "model" => self.model = map.next_value()?,
+            "object" => self.object = map.next_value()?,
+            "usage" => self.usage = map.next_value()?,
+            "x_groq" => self.x_groq = map.next_value()?,
+            "error" => self.error = map.next_value()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
 }
 
 /// Groq's own place for usage (groq/rig-streaming-probe).
 #[derive(Deserialize)]
-pub(super) struct XGroq {
+struct XGroq {
     #[serde(default)]
-    pub(super) usage: Option<Counts>,
+    usage: Option<Counts>,
 }
 
 /// The choice with the lowest index of a chunk; of several choices only one is the answer.
 #[derive(Default)]
 pub(super) struct Choices<'a>(pub(super) Option<Choice<'a>>);
 
-#[derive(Deserialize)]
+#[derive(Default)]
 pub(super) struct Choice<'a> {
-    #[serde(default)]
     pub(super) index: Index,
-    #[serde(borrow, default)]
-    pub(super) delta: Option<Delta<'a>>,
-    #[serde(borrow, default)]
+    pub(super) delta: Delta<'a>,
     pub(super) finish_reason: Piece<'a>,
-    #[serde(borrow, default)]
     pub(super) native_finish_reason: Piece<'a>,
     /// Moonshot's place for usage.
-    #[serde(default)]
-    pub(super) usage: Option<Counts>,
+    pub(super) usage: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+impl<'de> Fill<'de> for Choice<'de> {
+    fn member<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
+        match name {
+            "index" => self.index = map.next_value()?,
+            "delta" => map.next_value_seed(Filling(&mut self.delta))?,
+            "finish_reason" => self.finish_reason = map.next_value()?,
+            "native_finish_reason" => self.native_finish_reason = map.next_value()?,
+            "usage" => self.usage = map.next_value()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+#[derive(Default)]
 pub(super) struct Delta<'a> {
-    #[serde(borrow, default)]
     pub(super) content: Content<'a>,
-    #[serde(borrow, default)]
     pub(super) reasoning_content: Piece<'a>,
-    #[serde(borrow, default)]
     pub(super) reasoning: Piece<'a>,
-    #[serde(borrow, default)]
     pub(super) reasoning_details: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     pub(super) refusal: Piece<'a>,
-    #[serde(borrow, default)]
     pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
-    #[serde(borrow, default)]
     pub(super) function_call: Option<FunctionDelta<'a>>,
+}
+
+impl<'de> Fill<'de> for Delta<'de> {
+    fn member<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
+        match name {
+            "content" => self.content = map.next_value()?,
+            "reasoning_content" => self.reasoning_content = map.next_value()?,
+            "reasoning" => self.reasoning = map.next_value()?,
+            "reasoning_details" => self.reasoning_details = map.next_value()?,
+            "refusal" => self.refusal = map.next_value()?,
+            "tool_calls" => self.tool_calls = map.next_value()?,
+            "function_call" => self.function_call = map.next_value()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
 }
 
 /// Text, or a list of typed parts (Mistral).
@@ -200,6 +229,16 @@ struct CompletionDetails {
 }
 
 impl Counts {
+    /// The counts of a chunk or a choice; none if that is no object.
+    pub(super) fn read(raw: &RawValue) -> Option<Counts> {
+        serde_json::from_str(raw.get()).ok().filter(|_| raw.get().starts_with('{'))
+    }
+
+    /// The counts in Groq's own place.
+    pub(super) fn of_groq(raw: &RawValue) -> Option<Counts> {
+        serde_json::from_str::<XGroq>(raw.get()).ok()?.usage
+    }
+
     /// The numbers by their standard names, as they stand.
     pub(super) fn own(&self) -> Usage {
         let prompt = self.prompt_tokens_details.as_ref();
@@ -225,28 +264,38 @@ impl Counts {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Choices<'a>, D::Error> {
-        struct Lowest;
-        impl<'de> Visitor<'de> for Lowest {
-            type Value = Choices<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of choices")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Choices<'de>, A::Error> {
-                let mut lowest: Option<Choice<'de>> = None;
-                while let Some(choice) = seq.next_element::<Choice<'de>>()? {
-                    let lower = |kept: &Choice<'_>| choice.index.0 < kept.index.0;
-                    if lowest.as_ref().is_none_or(lower) {
-                        lowest = Some(choice);
-                    }
-                }
-                Ok(Choices(lowest))
-            }
-            absent_otherwise!(Choices(None); null);
-        }
-        deserializer.deserialize_any(Lowest)
+impl<'de> DeserializeSeed<'de> for &mut Choices<'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
     }
+}
+
+impl<'de> Visitor<'de> for &mut Choices<'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of choices")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let lowest = self.0.insert(Choice::default());
+        if seq.next_element_seed(Filling(lowest))?.is_none() {
+            self.0 = None;
+            return Ok(());
+        }
+        let mut other = Choice::default();
+        while seq.next_element_seed(Filling(&mut other))?.is_some() {
+            if other.index.0 < lowest.index.0 {
+                std::mem::swap(&mut other, lowest);
+            }
+            other = Choice::default();
+        }
+        Ok(())
+    }
+
+    absent_otherwise!((); bool, number, string, null);
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {

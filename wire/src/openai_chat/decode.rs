@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use machine_spec::model::{Proof, StopReason};
+use serde_json::value::RawValue;
 
 use super::calls::Calls;
 use super::chunk::{CallDelta, Choice, Chunk, Content, Counts, Delta, Part};
@@ -13,6 +14,7 @@ use super::thought::{Spelling, Thought, details};
 use crate::assembly::{Assembly, Fault};
 use crate::dialect::Dialect;
 use crate::error_body::classify;
+use crate::fill::fill;
 use crate::lenient::Index;
 
 /// What is known of the response between two events.
@@ -50,8 +52,8 @@ impl Reader {
             self.done(assembly)?;
             return Ok(());
         }
-        let chunk: Chunk<'_> = serde_json::from_str(data)
-            .map_err(|error| Fault(format!("expected a chunk, got: {error}")))?;
+        let mut chunk = Chunk::default();
+        fill(&mut chunk, data)?;
         if is_error(&chunk, name) {
             let failure = classify(Dialect::OpenAiChat, 200, &[], data.as_bytes(), None);
             assembly.fail(failure);
@@ -65,11 +67,10 @@ impl Reader {
         if chunk.usage.is_some() || chunk.x_groq.is_some() {
             assembly.lesson = None;
         }
-        if let Some(counts) = &chunk.usage {
-            self.usage(counts, assembly);
+        if let Some(raw) = chunk.usage {
+            self.usage(raw, assembly);
         }
-        let groq = chunk.x_groq.and_then(|groq| groq.usage);
-        if let Some(counts) = groq.filter(|_| !self.has_usage) {
+        if let Some(counts) = chunk.x_groq.filter(|_| !self.has_usage).and_then(Counts::of_groq) {
             assembly.usage(counts.comparable(), counts.own());
         }
         if usage_only {
@@ -79,29 +80,29 @@ impl Reader {
         Ok(())
     }
 
-    fn usage(&mut self, counts: &Counts, assembly: &mut Assembly) {
-        self.has_usage = true;
-        assembly.usage(counts.comparable(), counts.own());
+    fn usage(&mut self, raw: &RawValue, assembly: &mut Assembly) {
+        if let Some(counts) = Counts::read(raw) {
+            self.has_usage = true;
+            assembly.usage(counts.comparable(), counts.own());
+        }
     }
 
     fn choice(&mut self, choice: Choice<'_>, assembly: &mut Assembly) -> Result<(), Fault> {
         if *self.choice.get_or_insert(choice.index) != choice.index {
             return Ok(());
         }
-        if let Some(delta) = choice.delta {
-            let only = delta.only().filter(|_| choice.finish_reason.text().is_none());
-            self.delta(delta, assembly)?;
-            let block = match self.current {
-                Current::Nothing => self.fragment,
-                Current::Text(block) | Current::Thinking(block, _) => Some(block),
-                Current::Refusal(_) => None,
-            };
-            if let (Some(member), Some(block)) = (only, block) {
-                assembly.teach(member, block);
-            }
+        let only = choice.delta.only().filter(|_| choice.finish_reason.text().is_none());
+        self.delta(choice.delta, assembly)?;
+        let block = match self.current {
+            Current::Nothing => self.fragment,
+            Current::Text(block) | Current::Thinking(block, _) => Some(block),
+            Current::Refusal(_) => None,
+        };
+        if let (Some(member), Some(block)) = (only, block) {
+            assembly.teach(member, block);
         }
-        if let Some(counts) = &choice.usage {
-            self.usage(counts, assembly);
+        if let Some(raw) = choice.usage {
+            self.usage(raw, assembly);
         }
         // An empty finish reason is none (B008).
         if let Some(word) = choice.finish_reason.text() {

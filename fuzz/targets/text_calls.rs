@@ -1,0 +1,51 @@
+//! Calls written as text: text is never lost, and the events stay in order.
+#![no_main]
+
+use machine_spec::config::ToolSpec;
+use machine_spec::model::{BlockEnd, BlockKind, ModelEvent, Proof, StopReason};
+use wire::TextCalls;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    let Some((size, text)) = input.split_first() else { return };
+    let text = String::from_utf8_lossy(text);
+    let whole = sift(&text, usize::MAX, StopReason::EndOfTurn);
+    assert!(whole == sift(&text, usize::from(*size).max(1), StopReason::EndOfTurn));
+    let cut = sift(&text, usize::from(*size).max(1), StopReason::OutputLimit);
+    assert_eq!(cut.concat(), text, "text was lost");
+});
+
+/// The text and the arguments of the calls that come of a text said in pieces.
+fn sift(text: &str, size: usize, reason: StopReason) -> Vec<String> {
+    let tool = |name: &str| ToolSpec {
+        name: name.to_owned(),
+        description: String::new(),
+        input_schema: "{\"properties\":{\"n\":{\"type\":\"integer\"}}}".to_owned(),
+        read_only: false,
+    };
+    let mut calls = TextCalls::new(&[tool("now"), tool("read")]);
+    let mut events = vec![ModelEvent::BlockBegan { block: 0, kind: BlockKind::Text }];
+    let letters: Vec<char> = text.chars().collect();
+    for piece in letters.chunks(size.min(letters.len().max(1))) {
+        events.push(ModelEvent::Delta { block: 0, text: piece.iter().collect() });
+    }
+    let proof = Proof::FinishReason;
+    events.push(ModelEvent::BlockDone { block: 0, proof, done: BlockEnd::Text });
+    events.push(ModelEvent::Finished { reason, word: "stop".to_owned() });
+    calls.sift(&mut events);
+    calls.finish(&mut events);
+    fuzz::in_order(&events);
+    let mut said = vec![String::new()];
+    for event in events {
+        match event {
+            ModelEvent::Delta { block: 0, text } => said[0].push_str(&text),
+            ModelEvent::Delta { text, .. } => said.push(text),
+            ModelEvent::Began { .. }
+            | ModelEvent::BlockBegan { .. }
+            | ModelEvent::BlockDone { .. }
+            | ModelEvent::Usage(_)
+            | ModelEvent::Finished { .. }
+            | ModelEvent::Failed(_) => {}
+        }
+    }
+    said
+}
