@@ -26,7 +26,7 @@ summary only and call no tool.";
 /// The request that asks a model for a summary of this head.
 pub(crate) fn request(head: &View, candidate: CandidateId) -> SealedRequest {
     let mut transcript = head.transcript().clone();
-    transcript.append(Entry::Said(Said { origin: Origin::Continuation, text: REQUEST.to_owned() }));
+    transcript.append(Entry::Said(Said::words(Origin::Continuation, REQUEST)));
     SealedRequest {
         // It is no attempt of the machine: its answer comes back as a summary.
         attempt: AttemptId(0),
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_request_stands_behind_the_head_and_offers_no_tool() {
-        let said = Said { origin: Origin::User, text: "hello".into() };
+        let said = Said::words(Origin::User, "hello");
         let head = View::of(&Transcript::from_iter([Entry::Said(said)]));
         let request = request(&head, CandidateId(1));
         let messages = request.view.messages();

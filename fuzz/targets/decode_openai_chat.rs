@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::decode(wire::Dialect::OpenAiChat, input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::run("decode_openai_chat", input));

@@ -1,13 +1,3 @@
-//! Requests of others: any body is read or refused with a reason.
 #![no_main]
 
-use wire::Dialect;
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| {
-    let Some((dialect, body)) = input.split_first() else { return };
-    let dialect = Dialect::ALL[usize::from(*dialect) % Dialect::ALL.len()];
-    match wire::read(dialect, body, "fuzz", Some("model")) {
-        Ok(request) => drop(request.config("fuzz")),
-        Err(error) => assert!(!error.to_string().is_empty()),
-    }
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::run("read_request", input));

@@ -13,6 +13,9 @@ use crate::model::closed_enum;
 use crate::policy::Policy;
 use crate::transcript::Transcript;
 
+/// The word that forces some tool without naming one.
+pub const ANY_TOOL: &str = "*";
+
 /// Everything that is known before the first input. It is part of the recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,7 +35,8 @@ pub struct RunConfig {
     /// The system prompt; may be empty.
     #[serde(default)]
     pub system: String,
-    /// The tool the first request must call; empty for none.
+    /// The tool the first request must call; [`ANY_TOOL`] for whichever the model wants, empty for
+    /// none.
     #[serde(default)]
     pub force_tool: String,
     /// Every bound.
@@ -178,7 +182,8 @@ impl RunConfig {
                 faults.push(fault(format!("tools[{i}]"), FaultKind::DuplicateTool, &tool.name));
             }
         }
-        if !self.force_tool.is_empty() && self.tool(&self.force_tool).is_none() {
+        let named = !matches!(self.force_tool.as_str(), "" | ANY_TOOL);
+        if named && self.tool(&self.force_tool).is_none() {
             faults.push(fault("force_tool".into(), FaultKind::UnknownTool, &self.force_tool));
         }
     }

@@ -146,6 +146,8 @@ pub enum ToolChoice {
         /// Name of a declared tool.
         tool: String,
     },
+    /// It must call one of them, whichever it wants.
+    Any,
     /// None are offered.
     None,
 }

@@ -5,10 +5,14 @@
 //! characters and one per three bytes (measured against real counts in document 1, section 1.7),
 //! plus a fixed price per message, block and call for the envelope that providers add.
 
-use crate::message::{Block, Entry, Outcome, Reply};
+use crate::message::{Block, Entry, Outcome, Reply, Said};
 
 /// Tokens charged for each message, block and call besides its text.
 const ENVELOPE: u64 = 6;
+
+/// Tokens charged for an image, whose size is not known here: what the largest costs that a
+/// provider does not shrink first.
+const IMAGE: u64 = 1_600;
 
 /// Estimated tokens of a text.
 #[must_use]
@@ -38,7 +42,7 @@ fn is_wide(c: char) -> bool {
 #[must_use]
 pub fn entry_tokens(entry: &Entry) -> u64 {
     match entry {
-        Entry::Said(said) => ENVELOPE + text_tokens(&said.text),
+        Entry::Said(said) => said_tokens(said),
         Entry::Reply(reply) => reply_tokens(reply),
         Entry::Results(results) => results
             .iter()
@@ -55,8 +59,12 @@ pub fn entry_tokens(entry: &Entry) -> u64 {
             })
             .sum(),
         Entry::Aside(_) => 0,
-        Entry::Boundary(boundary) => ENVELOPE + text_tokens(&boundary.said.text),
+        Entry::Boundary(boundary) => said_tokens(&boundary.said),
     }
+}
+
+fn said_tokens(said: &Said) -> u64 {
+    ENVELOPE + text_tokens(&said.text) + IMAGE * said.images.len() as u64
 }
 
 fn reply_tokens(reply: &Reply) -> u64 {

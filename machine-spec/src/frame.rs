@@ -235,7 +235,7 @@ impl Frame {
     }
 
     pub(crate) fn say(&mut self, origin: Origin, text: impl Into<String>) {
-        self.append(Entry::Said(Said { origin, text: text.into() }));
+        self.append(Entry::Said(Said::words(origin, text)));
     }
 
     pub(crate) fn open(&mut self, kind: EffectKind) -> EffectId {

@@ -4,7 +4,8 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ids::{AttemptId, CallId};
 use crate::model::{CallFacts, StopReason, Usage, closed_enum};
@@ -51,12 +52,70 @@ closed_enum! {
 }
 
 /// Words in the user's role.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub struct Said {
     /// Who really speaks.
     pub origin: Origin,
     /// The words.
     pub text: String,
+    /// Images that stand behind the words.
+    #[serde(default)]
+    pub images: Vec<Image>,
+    /// The caller asks that providers remember the conversation up to here, where they can.
+    #[serde(default)]
+    pub marked: bool,
+}
+
+impl Said {
+    /// Words without images.
+    #[must_use]
+    pub fn words(origin: Origin, text: impl Into<String>) -> Said {
+        Said { origin, text: text.into(), images: Vec::new(), marked: false }
+    }
+
+    /// Whether nothing is said.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.text.trim().is_empty() && self.images.is_empty()
+    }
+}
+
+/// By hand, because a digest takes note of a field that is skipped: words alone keep the digest
+/// that they have in recordings from before there were images.
+impl Serialize for Said {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Said { origin, text, images, marked } = self;
+        let fields = 2 + usize::from(!images.is_empty()) + usize::from(*marked);
+        let mut said = serializer.serialize_struct("Said", fields)?;
+        said.serialize_field("origin", origin)?;
+        said.serialize_field("text", text)?;
+        if !images.is_empty() {
+            said.serialize_field("images", images)?;
+        }
+        if *marked {
+            said.serialize_field("marked", marked)?;
+        }
+        said.end()
+    }
+}
+
+/// An image, by where its bytes are: the transcript never holds them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Image {
+    /// Its media type, such as `image/png`; empty where nobody said.
+    pub media: String,
+    /// Where the bytes are.
+    pub place: ImagePlace,
+}
+
+/// Where the bytes of an image are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImagePlace {
+    /// With the edge, under the digest of their content.
+    Held(String),
+    /// Behind an address that the model's provider fetches itself.
+    Linked(String),
 }
 
 closed_enum! {

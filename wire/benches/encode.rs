@@ -31,7 +31,7 @@ fn config() -> RunConfig {
 /// The requests of a session, one per round.
 fn requests(rounds: u32) -> Vec<SealedRequest> {
     let mut transcript = Transcript::new();
-    transcript.append(Entry::Said(Said { origin: Origin::User, text: "Go.".to_owned() }));
+    transcript.append(Entry::Said(Said::words(Origin::User, "Go.")));
     let mut requests = vec![request(&transcript)];
     for round in 0..rounds {
         let call = Call {

@@ -4,8 +4,9 @@
 //! the tools, where there is no prompt) and never moves; one stands at the end of the last message
 //! and moves with it. The provider finds an older entry only if it lies within a number of blocks
 //! before a mark, so after a large batch a third mark stays where the last one stood in the
-//! request before. A request never has more than [`MOST`] marks, and a mark never touches thinking
-//! or any other block that must go back as it came.
+//! request before. What callers marked themselves stays marked (B040). A request never has more
+//! than [`MOST`] marks: where room is short, ours go, the cheapest first. A mark never touches
+//! thinking or any other block that must go back as it came.
 
 /// A mark, as the last member of the block it stands on.
 pub(crate) const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
@@ -25,6 +26,17 @@ pub(crate) struct Trail {
     anchor: Option<usize>,
     /// Blocks since `anchor`.
     since: u32,
+    /// Where callers marked, the newest last. More than a request may have are no use.
+    pins: [Option<usize>; MOST],
+}
+
+/// Where the marks of one request stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// Whether one stands before the messages.
+    pub(crate) head: bool,
+    /// The places in the messages, in order.
+    places: [Option<usize>; MOST],
 }
 
 impl Trail {
@@ -40,10 +52,44 @@ impl Trail {
         self.since = 0;
     }
 
-    /// The places of the marks, in order.
-    pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
+    /// The caller marked the last block.
+    pub(crate) fn pin(&mut self) {
+        if self.tail.is_some() && self.pins[MOST - 1] != self.tail {
+            self.pins.rotate_left(1);
+            self.pins[MOST - 1] = self.tail;
+        }
+    }
+
+    /// The marks of a request in which `given` stand already, outside of the messages. The last
+    /// message is worth more than the head, which every mark behind it covers too; the third mark
+    /// of ours only spares a search.
+    pub(crate) fn marks(&self, given: usize) -> Marks {
+        let mut room = MOST.saturating_sub(given);
+        let mut places = [None; MOST];
+        let mut place = |at: Option<usize>| {
+            let free = at.filter(|at| !places.contains(&Some(*at)));
+            if let (Some(at), Some(left)) = (free, room.checked_sub(1)) {
+                places[left] = Some(at);
+                room = left;
+            }
+        };
+        self.pins.iter().rev().for_each(|pin| place(*pin));
+        place(self.tail);
+        let head = room > 0;
+        room = room.saturating_sub(1);
         let far = self.anchor.filter(|_| self.since >= SEARCHED);
-        far.filter(|anchor| Some(*anchor) != self.tail).into_iter().chain(self.tail)
+        if let (Some(far), true) = (far.filter(|far| !places.contains(&Some(*far))), room > 0) {
+            places[room - 1] = Some(far);
+        }
+        places.sort_unstable();
+        Marks { head, places }
+    }
+}
+
+impl Marks {
+    /// The places in the messages, in order.
+    pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
+        self.places.into_iter().flatten()
     }
 }
 
@@ -63,7 +109,7 @@ mod tests {
     use super::*;
 
     fn places(trail: &Trail) -> Vec<usize> {
-        trail.places().collect()
+        trail.marks(0).places().collect()
     }
 
     #[test]
@@ -90,5 +136,30 @@ mod tests {
         assert_eq!(places(&trail).len(), 1);
         trail.block(Some(1_000));
         assert_eq!(places(&trail), [10, 1_000]);
+        assert_eq!(trail.marks(1).places().collect::<Vec<_>>(), [10, 1_000]);
+        assert_eq!(trail.marks(2).places().collect::<Vec<_>>(), [1_000]);
+    }
+
+    #[test]
+    fn what_callers_marked_stays_and_ours_make_room() {
+        let marks = |blocks: usize, pinned: usize| {
+            let mut trail = Trail::default();
+            for block in 1..=blocks {
+                trail.block(Some(block * 10));
+                if block <= pinned {
+                    trail.pin();
+                }
+            }
+            assert_eq!(trail.marks(MOST).places().count(), 0);
+            let marks = trail.marks(0);
+            (marks.head, marks.places().collect::<Vec<_>>())
+        };
+        assert_eq!(marks(1, 0), (true, vec![10]));
+        assert_eq!(marks(1, 1), (true, vec![10]));
+        assert_eq!(marks(4, 1), (true, vec![10, 40]));
+        assert_eq!(marks(4, 2), (true, vec![10, 20, 40]));
+        assert_eq!(marks(5, 3), (false, vec![10, 20, 30, 50]));
+        assert_eq!(marks(5, 4), (false, vec![10, 20, 30, 40]));
+        assert_eq!(marks(5, 5), (false, vec![20, 30, 40, 50]));
     }
 }

@@ -37,7 +37,7 @@ pub(crate) use self::schema::{args, push_schema};
 
 use self::lane::Lane;
 use self::scribe::Scribe;
-use crate::Dialect;
+use crate::{Dialect, Images};
 
 /// A request as it goes out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,7 @@ pub struct EncodedRequest {
 pub struct Encoder {
     dialect: Dialect,
     options: EncodeOptions,
+    images: Images,
     /// One per candidate: what is sent back to its maker alone differs between them.
     lanes: BTreeMap<String, Lane>,
 }
@@ -61,7 +62,7 @@ impl Encoder {
     /// An encoder for one endpoint.
     #[must_use]
     pub fn new(dialect: Dialect, options: EncodeOptions) -> Encoder {
-        Encoder { dialect, options, lanes: BTreeMap::new() }
+        Encoder { dialect, options, images: Images::default(), lanes: BTreeMap::new() }
     }
 
     /// The dialect it writes.
@@ -74,6 +75,15 @@ impl Encoder {
     #[must_use]
     pub fn options(&self) -> &EncodeOptions {
         &self.options
+    }
+
+    /// Takes over the bytes of images, for conversations that show them. An image whose bytes are
+    /// not held is told in words.
+    pub fn hold(&mut self, images: &Images) {
+        if self.images.take_over(images) {
+            // What was encoded before may stand for one of them.
+            self.lanes.clear();
+        }
     }
 
     /// The body of a request.
@@ -92,7 +102,8 @@ impl Encoder {
         let maker = format!("{}/{}", candidate.name, candidate.model);
         let lane =
             self.lanes.entry(maker.clone()).or_insert_with(|| Lane::new(Scribe::of(self.dialect)));
-        let to = For { config, candidate, maker: &maker, options: &self.options };
+        let (options, images) = (&self.options, &self.images);
+        let to = For { config, candidate, maker: &maker, options, images };
         lane.follow(request.view.transcript(), &to);
         EncodedRequest {
             path: scribe::path(self.dialect, &candidate.model),

@@ -1,7 +1,7 @@
 //! How a dialect cuts its body into events.
 
 use crate::dialect::Dialect;
-use crate::lines::{Found, Lines};
+use crate::lines::{BOM, Found, Lines};
 use crate::objects::{Object, Objects};
 use crate::sse::{Frame, Framer};
 
@@ -35,8 +35,12 @@ impl Framing {
     /// The next frame of `input` from `pos` on.
     pub(crate) fn next<'a>(&'a mut self, input: &'a [u8], pos: &mut usize) -> Option<Frame<'a>> {
         if let Framing::Open { limit } = *self {
-            let first = input[*pos..].iter().position(|byte| !byte.is_ascii_whitespace())?;
-            *self = match input[*pos + first] {
+            // Blanks and the bytes of a BOM are stepped over one by one, so that a cut between
+            // them changes nothing.
+            let skipped = |byte: &u8| byte.is_ascii_whitespace() || BOM.contains(byte);
+            let first = input[*pos..].iter().position(|byte| !skipped(byte));
+            *pos = first.map_or(input.len(), |first| *pos + first);
+            *self = match *input.get(*pos)? {
                 b'[' => Framing::Array(Objects::new(limit)),
                 _ => Framing::Sse(Framer::new(limit)),
             };

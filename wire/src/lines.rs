@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use memchr::memchr2;
 
-const BOM: &[u8] = b"\xef\xbb\xbf";
+/// The mark that some put in front of UTF-8.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Splits pieces of bytes into lines.
 #[derive(Clone, Debug)]

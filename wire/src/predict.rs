@@ -183,19 +183,61 @@ fn string(rest: &[u8]) -> Option<(Cow<'_, str>, &[u8])> {
     Some((Cow::Borrowed(std::str::from_utf8(text).ok()?), &rest[end..]))
 }
 
-/// The same for a string whose first escape stands at `at`.
-#[cold]
+/// The same for a string whose first escape stands at `at`. Whatever is not plainly well formed
+/// fits no pattern; the parser will judge it.
 fn escaped(rest: &[u8], mut at: usize) -> Option<(Cow<'_, str>, &[u8])> {
-    while *rest.get(at)? == b'\\' {
-        at += 2;
-        at += memchr2(b'"', b'\\', rest.get(at..)?)?;
+    let mut text = Vec::with_capacity(2 * at + 32);
+    let mut from = 0;
+    loop {
+        let plain = &rest[from..at];
+        if plain.iter().fold(false, |found, byte| found | (*byte < 0x20)) {
+            return None;
+        }
+        text.extend_from_slice(plain);
+        if rest[at] == b'"' {
+            let text = String::from_utf8(text).ok()?;
+            return Some((Cow::Owned(text), &rest[at..]));
+        }
+        from = at + 2;
+        match *rest.get(at + 1)? {
+            b'n' => text.push(b'\n'),
+            same @ (b'"' | b'\\' | b'/') => text.push(same),
+            b't' => text.push(b'\t'),
+            b'r' => text.push(b'\r'),
+            b'b' => text.push(0x08),
+            b'f' => text.push(0x0c),
+            b'u' => {
+                let (letter, length) = letter(&rest[from..])?;
+                text.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+                from += length;
+            }
+            _ => return None,
+        }
+        // Escapes often stand side by side: look before searching.
+        at = match *rest.get(from)? {
+            b'"' | b'\\' => from,
+            _ => from + memchr2(b'"', b'\\', &rest[from..])?,
+        };
     }
-    // The JSON crate unescapes, and judges what we only delimited.
-    let mut quoted = Vec::with_capacity(at + 2);
-    quoted.push(b'"');
-    quoted.extend_from_slice(&rest[..=at]);
-    let text: String = serde_json::from_slice(&quoted).ok()?;
-    Some((Cow::Owned(text), &rest[at..]))
+}
+
+/// The letter whose escape begins behind `\u`, and how many bytes it takes: a half of a pair takes
+/// the other half with it.
+fn letter(digits: &[u8]) -> Option<(char, usize)> {
+    let unit = |digits: &[u8]| {
+        digits
+            .get(..4)?
+            .iter()
+            .try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
+    };
+    let first = unit(digits)?;
+    if !(0xd800..0xdc00).contains(&first) {
+        // A second half without a first is no letter.
+        return Some((char::from_u32(first)?, 4));
+    }
+    let second = unit(digits.get(4..)?.strip_prefix(b"\\u")?)?;
+    let low = second.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+    Some((char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + low)?, 10))
 }
 
 /// Where the value of a member lies, if the member is there once. Its quotes cannot stand inside of
@@ -258,6 +300,10 @@ mod tests {
             (r#"{"n":1,"delta":{"text":""},"pad":""}"#, ""),
             (r#"{"n":22,"delta":{"text":"é🦀"},"pad":"xyz"}"#, "é🦀"),
             (r#"{"n":0,"delta":{"text":"\u00e9\n\"\\"},"pad":"x"}"#, "é\n\"\\"),
+            (
+                r#"{"n":0,"delta":{"text":"a\t\r\b\f\/\u0041\uD83E\udd80b"},"pad":"x"}"#,
+                "a\t\r\u{8}\u{c}/A🦀b",
+            ),
         ] {
             assert_eq!(fit(&mut prediction, event).as_deref(), Some(text), "{event}");
         }
@@ -276,6 +322,11 @@ mod tests {
             r#"{"n":1,"delta":{"text":"a"},"pad":"x\"y"}"#,
             r#"{"n":1,"delta":{"text":"\x"},"pad":"xy"}"#,
             r#"{"n":1,"delta":{"text":"\ud83d"},"pad":"xy"}"#,
+            r#"{"n":1,"delta":{"text":"\ud83d\u0041"},"pad":"xy"}"#,
+            r#"{"n":1,"delta":{"text":"\ud83dx"},"pad":"xy"}"#,
+            r#"{"n":1,"delta":{"text":"\udd80"},"pad":"xy"}"#,
+            r#"{"n":1,"delta":{"text":"\u00+1"},"pad":"xy"}"#,
+            "{\"n\":1,\"delta\":{\"text\":\"\\n\u{1}\"},\"pad\":\"xy\"}",
             "{\"n\":1,\"delta\":{\"text\":\"a\u{1}\"},\"pad\":\"xy\"}",
             r#"{"n":1,"delta":{"text":"a\"#,
             r#"{"n":1,"delta":{"text":"a\\\"#,
@@ -285,6 +336,23 @@ mod tests {
         }
         let broken = b"{\"n\":1,\"delta\":{\"text\":\"\xff\"},\"pad\":\"xy\"}";
         assert_eq!(prediction.fit(broken), None);
+    }
+
+    /// What is unescaped here is what the JSON crate makes of it, or is left to that crate.
+    #[test]
+    fn every_escape_means_what_the_standard_says() {
+        let halves = ["d7ff", "d800", "dbff", "dc00", "dfff", "e000", "0000", "0022", "005c"];
+        let mut texts: Vec<String> = (0u8..128).map(|c| format!("a\\{}b", char::from(c))).collect();
+        for first in halves {
+            texts.push(format!("\\u{first}"));
+            texts.extend(halves.map(|second| format!("\\u{first}\\u{second}é")));
+        }
+        for text in texts {
+            let quoted = format!("\"{text}\"");
+            let ours = string(&quoted.as_bytes()[1..]).filter(|(_, after)| *after == b"\"");
+            let theirs: Option<String> = serde_json::from_str(&quoted).ok();
+            assert_eq!(ours.map(|(text, _)| text.into_owned()), theirs, "{text}");
+        }
     }
 
     #[test]

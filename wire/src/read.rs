@@ -2,7 +2,7 @@
 //!
 //! It reads bodies that other clients sent, so that a session can be taken over from them or
 //! judged. Reading is not judging: what is unlawful stays unlawful, unless it cannot be said in
-//! our words at all. What our vocabulary has no place for (images, files, a system prompt in the
+//! our words at all. What our vocabulary has no place for (files, sounds, a system prompt in the
 //! middle) is left out and listed.
 
 mod raw;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 pub(crate) use self::raw::Raw;
 pub(crate) use self::teller::{Teller, object, outcome, outcome_of_text};
 
-use crate::{Dialect, EncodeOptions};
+use crate::{Dialect, EncodeOptions, Images};
 use crate::{anthropic, gemini, ollama, openai_chat, openai_responses};
 
 /// What a request says.
@@ -36,6 +36,8 @@ pub struct ReadRequest {
     pub options: EncodeOptions,
     /// The conversation. It may be unpaired: [`Transcript::first_unpaired`] tells.
     pub history: Transcript,
+    /// The bytes of the images in it.
+    pub images: Images,
     /// What could not be said in our words, in the order of the body.
     pub left_out: Vec<LeftOut>,
 }
@@ -164,8 +166,9 @@ impl Parts {
 
     pub(crate) fn finish(self, teller: Teller) -> ReadRequest {
         let Parts { system, tools, choice, options } = self;
-        let (history, left_out) = teller.finish();
-        ReadRequest { model: String::new(), system, tools, choice, options, history, left_out }
+        let (history, images, left_out) = teller.finish();
+        let model = String::new();
+        ReadRequest { model, system, tools, choice, options, history, images, left_out }
     }
 }
 

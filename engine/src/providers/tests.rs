@@ -53,7 +53,7 @@ fn call(
         }],
         ..RunConfig::default()
     };
-    let said = Said { origin: Origin::User, text: "hi".into() };
+    let said = Said::words(Origin::User, "hi");
     let request = SealedRequest {
         attempt: AttemptId(1),
         candidate: CandidateId(0),

@@ -107,7 +107,7 @@ impl Compacting {
 /// Puts a boundary at the end of the transcript.
 pub(super) fn place_boundary(summary: &str, kind: BoundaryKind, cut: Cut, frame: &mut Frame) {
     let task = lost_task(&frame.transcript, cut.kept);
-    let said = Said { origin: ORIGIN, text: boundary_text(summary, task) };
+    let said = Said::words(ORIGIN, boundary_text(summary, task));
     let Cut { kept, dropped } = cut;
     frame.append(Entry::Boundary(Boundary { said, kind, kept, dropped }));
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Next, Out, Parse, Room};
 use crate::because::{Because, Owner};
+use crate::config::ANY_TOOL;
 use crate::effect::{Effect, EffectKind, SealedRequest, ToolChoice};
 use crate::frame::Frame;
 use crate::view::View;
@@ -42,9 +43,11 @@ fn tool_choice(frame: &Frame) -> ToolChoice {
     let config = &frame.config;
     if config.tools.is_empty() || config.limits.tool_rounds == 0 {
         ToolChoice::None
-    } else if !config.force_tool.is_empty() && frame.counters.responses == 0 {
-        ToolChoice::Force { tool: config.force_tool.clone() }
-    } else {
+    } else if config.force_tool.is_empty() || frame.counters.responses > 0 {
         ToolChoice::Auto
+    } else if config.force_tool == ANY_TOOL {
+        ToolChoice::Any
+    } else {
+        ToolChoice::Force { tool: config.force_tool.clone() }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use machine_spec::Transcript;
 use machine_spec::message::{
-    Aside, Block, Boundary, Call, CallResult, Entry, Outcome, Reply, Said,
+    Aside, Block, Boundary, Call, CallResult, Entry, Image, ImagePlace, Outcome, Reply, Said,
 };
 use machine_spec::view::{Seen, View};
 
@@ -56,8 +56,16 @@ fn numbered(entries: impl Iterator<Item = String>) -> String {
 fn said_line(said: &Said, mode: Mode) -> String {
     match mode {
         Mode::Kinds => said.origin.to_string(),
-        Mode::Short | Mode::Full => format!("{}: {}", said.origin, quoted(&said.text, mode)),
+        Mode::Short | Mode::Full => {
+            let images: String = said.images.iter().map(image).collect();
+            format!("{}: {}{images}", said.origin, quoted(&said.text, mode))
+        }
     }
+}
+
+fn image(image: &Image) -> String {
+    let (ImagePlace::Held(place) | ImagePlace::Linked(place)) = &image.place;
+    format!(" [image {} {place}]", image.media)
 }
 
 fn boundary_line(boundary: &Boundary, mode: Mode) -> String {

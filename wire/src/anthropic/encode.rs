@@ -1,16 +1,17 @@
 //! View -> request body of Anthropic Messages.
 
 use machine_spec::effect::ToolChoice;
-use machine_spec::message::{Block, CallResult, Reply};
+use machine_spec::message::{Block, CallResult, Image, Reply, Said};
 use machine_spec::view::Seen;
 use machine_spec::wording;
 use serde_json::Value;
 
-use crate::cache_marks::{MARK, Trail, copy_marked};
+use crate::cache_marks::{MARK, Marks, Trail, copy_marked};
 use crate::encode::{
     Degradation, For, IdShape, Members, NO_OUTPUT, Out, Private, args, fit_id, fit_name,
     list_tools, may_choose, offers_tools, private, push_schema, value,
 };
+use crate::images::{Shown, placeholder, push_base64};
 
 /// Output tokens where neither the endpoint nor the window says a number; the wire demands one.
 const DEFAULT_MAX_TOKENS: u64 = 8_192;
@@ -40,11 +41,7 @@ enum Open {
 impl Scribe {
     pub(crate) fn write(&mut self, out: &mut Vec<u8>, seen: Seen<'_>, to: &For<'_>) {
         match seen {
-            Seen::Said(said) if said.text.trim().is_empty() => {}
-            Seen::Said(said) => {
-                self.open(out, Open::User);
-                self.text(out, &said.text);
-            }
+            Seen::Said(said) => self.said(out, said, to),
             Seen::Reply(reply) => self.reply(out, reply, to),
             Seen::Results(results) => {
                 for result in results {
@@ -73,6 +70,40 @@ impl Scribe {
             Open::User | Open::Nothing => r#"{"role":"user","content":["#,
         });
         self.open = role;
+    }
+
+    fn said(&mut self, out: &mut Vec<u8>, said: &Said, to: &For<'_>) {
+        if !said.text.trim().is_empty() {
+            self.open(out, Open::User);
+            self.text(out, &said.text);
+        }
+        for image in &said.images {
+            self.open(out, Open::User);
+            self.image(out, image, to);
+        }
+        if said.marked {
+            self.trail.pin();
+        }
+    }
+
+    fn image(&mut self, out: &mut Vec<u8>, image: &Image, to: &For<'_>) {
+        match to.images.show(image) {
+            Shown::Inline(bytes) => {
+                out.put(r#"{"type":"image","source":{"type":"base64","media_type":"#);
+                out.string(&image.media);
+                out.put(r#","data":""#);
+                push_base64(out, bytes);
+                out.put(r#""}"#);
+                self.end_markable(out);
+            }
+            Shown::Linked(url) => {
+                out.put(r#"{"type":"image","source":{"type":"url","url":"#);
+                out.string(url);
+                out.put("}");
+                self.end_markable(out);
+            }
+            Shown::Missing => self.text(out, &placeholder(image)),
+        }
     }
 
     fn text(&mut self, out: &mut Vec<u8>, text: &str) {
@@ -145,9 +176,21 @@ impl Scribe {
         offers_tools(to, choice)
     }
 
+    /// Whether a mark of ours stands before the messages.
+    pub(crate) fn marks_head(&self, to: &For<'_>) -> bool {
+        !to.lacks(Degradation::CacheMarks) && self.marks(to).head
+    }
+
+    /// Marks that the caller wrote into parameters count too.
+    fn marks(&self, to: &For<'_>) -> Marks {
+        let tools = to.options.server_tools.iter();
+        let given = tools.chain(to.options.extra.values()).map(marks_in).sum::<usize>();
+        self.trail.marks(given + usize::from(to.options.extra.contains_key("cache_control")))
+    }
+
     pub(crate) fn head(&self, out: &mut Vec<u8>, to: &For<'_>, offered: bool) {
         let extra = &to.options.extra;
-        let marked = !to.lacks(Degradation::CacheMarks);
+        let marked = self.marks_head(to);
         let prompted = !to.config.system.trim().is_empty();
         out.put("{");
         let mut members = Members::inside(out);
@@ -185,7 +228,7 @@ impl Scribe {
         if to.lacks(Degradation::CacheMarks) {
             body.extend_from_slice(messages);
         } else {
-            copy_marked(body, messages, self.trail.places());
+            copy_marked(body, messages, self.marks(to).places());
         }
         body.put(if self.open == Open::Nothing { "]" } else { "]}]" });
         let may_choose = may_choose(to);
@@ -195,8 +238,9 @@ impl Scribe {
                 body.string(tool);
                 body.put("}");
             }
+            ToolChoice::Any if may_choose => body.put(r#","tool_choice":{"type":"any"}"#),
             ToolChoice::None if may_choose => body.put(r#","tool_choice":{"type":"none"}"#),
-            ToolChoice::Auto | ToolChoice::Force { .. } | ToolChoice::None => {}
+            ToolChoice::Auto | ToolChoice::Any | ToolChoice::Force { .. } | ToolChoice::None => {}
         }
         if let Some(thinking) = to.options.extra.get("thinking") {
             // With a thinking budget every reply with calls must begin with thinking. That of
@@ -208,6 +252,18 @@ impl Scribe {
             }
         }
         body.put("}");
+    }
+}
+
+/// How many cache marks stand in a value.
+fn marks_in(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => {
+            let own = members.contains_key("cache_control");
+            usize::from(own) + members.values().map(marks_in).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(marks_in).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 

@@ -81,10 +81,26 @@ fn user(message: &Raw<'_>, teller: &mut Teller) -> Result<(), ReadError> {
                 let is_error = block.get("is_error").is_some_and(|flag| flag.text() == "true");
                 teller.result(&block.word("tool_use_id"), "", outcome(&text, is_error));
             }
+            "image" => image(&block, teller),
             what => teller.leave_out(&block, what),
+        }
+        if block.get("cache_control").is_some() {
+            teller.marked();
         }
     }
     Ok(())
+}
+
+fn image(block: &Raw<'_>, teller: &mut Teller) {
+    let Some(source) = block.get("source") else { return teller.leave_out(block, "image") };
+    match source.word("type").as_str() {
+        "base64" => {
+            let (media, data) = (source.word("media_type"), source.word("data"));
+            teller.shown_inline(block, &media, &data, "image");
+        }
+        "url" => teller.shown_at(block, &source.word("url"), "image"),
+        _ => teller.leave_out(block, "image"),
+    }
 }
 
 fn result_text(block: &Raw<'_>, teller: &mut Teller) -> Result<String, ReadError> {
@@ -145,6 +161,7 @@ fn read_tool(tool: &Raw<'_>, parts: &mut Parts, teller: &mut Teller) {
 fn read_choice(choice: &Raw<'_>, parts: &mut Parts, teller: &mut Teller) {
     match choice.word("type").as_str() {
         "auto" => {}
+        "any" => parts.choice = ToolChoice::Any,
         "none" => parts.choice = ToolChoice::None,
         "tool" => parts.choice = ToolChoice::Force { tool: choice.word("name") },
         what => teller.leave_out(choice, what),

@@ -43,6 +43,7 @@ struct Head {
     system: String,
     tools: Vec<ToolSpec>,
     offered: bool,
+    marked: bool,
 }
 
 impl Lane {
@@ -133,9 +134,11 @@ impl Lane {
     pub(super) fn body(&mut self, to: &For<'_>, choice: &ToolChoice) -> Vec<u8> {
         let scribe = self.scribe();
         let offered = scribe.offers_tools(to, choice);
+        let marked = scribe.marks_head(to);
         let head = &mut self.head;
         let stale = head.candidate.as_ref() != Some(to.candidate)
             || head.offered != offered
+            || head.marked != marked
             || head.system != to.config.system
             || head.tools != to.config.tools;
         if stale {
@@ -145,6 +148,7 @@ impl Lane {
             head.system.clone_from(&to.config.system);
             head.tools.clone_from(&to.config.tools);
             head.offered = offered;
+            head.marked = marked;
         }
         let mut body = Vec::with_capacity(head.bytes.len() + self.bytes.len() + 512);
         body.extend_from_slice(&head.bytes);

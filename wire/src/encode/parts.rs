@@ -11,6 +11,7 @@ use serde_json::{Map, Number, Value};
 
 use super::json::{Members, Out, value};
 use super::{Degradation, EncodeOptions};
+use crate::Images;
 
 /// The text that stands where a tool printed nothing: several providers refuse an empty result.
 pub(crate) const NO_OUTPUT: &str = "(no output)";
@@ -26,6 +27,8 @@ pub(crate) struct For<'a> {
     pub(crate) maker: &'a str,
     /// The options of the endpoint.
     pub(crate) options: &'a EncodeOptions,
+    /// The bytes of images.
+    pub(crate) images: &'a Images,
 }
 
 impl For<'_> {

@@ -53,6 +53,17 @@ impl Scribe {
         each!(self, scribe => scribe.offers_tools(to, choice))
     }
 
+    /// Whether a cache mark of ours stands before the first message.
+    pub(super) fn marks_head(self, to: &For<'_>) -> bool {
+        match self {
+            Scribe::Anthropic(scribe) => scribe.marks_head(to),
+            Scribe::OpenAiChat(_)
+            | Scribe::OpenAiResponses(_)
+            | Scribe::Gemini(_)
+            | Scribe::Ollama(_) => false,
+        }
+    }
+
     /// Appends everything before the first message.
     pub(super) fn head(self, out: &mut Vec<u8>, to: &For<'_>, offered: bool) {
         each!(self, scribe => scribe.head(out, to, offered));

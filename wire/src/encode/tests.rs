@@ -13,7 +13,7 @@ use machine_spec::{RunConfig, Transcript};
 use super::*;
 
 fn said(text: &str) -> Entry {
-    Entry::Said(Said { origin: Origin::User, text: text.to_owned() })
+    Entry::Said(Said::words(Origin::User, text))
 }
 
 fn reply(text: &str) -> Entry {
@@ -28,7 +28,7 @@ fn reply(text: &str) -> Entry {
 }
 
 fn boundary(kept: u32) -> Entry {
-    let said = Said { origin: Origin::Summary, text: "the summary".to_owned() };
+    let said = Said::words(Origin::Summary, "the summary");
     Entry::Boundary(Boundary { said, kind: BoundaryKind::Summarised, kept, dropped: 7 })
 }
 

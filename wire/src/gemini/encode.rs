@@ -1,7 +1,7 @@
 //! View -> request body of Gemini `streamGenerateContent`.
 
 use machine_spec::effect::ToolChoice;
-use machine_spec::message::{Block, Call, CallResult, Reply};
+use machine_spec::message::{Block, Call, CallResult, Reply, Said};
 use machine_spec::view::Seen;
 use machine_spec::wording;
 use serde_json::Value;
@@ -10,6 +10,7 @@ use crate::encode::{
     For, IdShape, Members, NO_OUTPUT, Out, Private, args, fit_id, fit_name, list_tools, may_choose,
     offers_tools, private, push_schema, sub_object,
 };
+use crate::images::{Shown, placeholder, push_base64};
 
 /// Members that are written here and cannot be given as extra parameters.
 pub(crate) const RESERVED: &[&str] = &["contents", "systemInstruction", "tools", "toolConfig"];
@@ -37,19 +38,42 @@ enum Open {
 impl Scribe {
     pub(crate) fn write(&mut self, out: &mut Vec<u8>, seen: Seen<'_>, to: &For<'_>) {
         match seen {
-            Seen::Said(said) if said.text.trim().is_empty() => {}
-            Seen::Said(said) => {
-                self.open(out, Open::User);
-                out.put(r#"{"text":"#);
-                out.string(&said.text);
-                out.put("}");
-            }
+            Seen::Said(said) => self.said(out, said, to),
             Seen::Reply(reply) => self.reply(out, reply, to),
             Seen::Results(results) => {
                 for result in results {
                     self.open(out, Open::User);
                     self.result(out, result);
                 }
+            }
+        }
+    }
+
+    fn said(&mut self, out: &mut Vec<u8>, said: &Said, to: &For<'_>) {
+        if !said.text.trim().is_empty() {
+            self.open(out, Open::User);
+            text_part(out, &said.text);
+        }
+        for image in &said.images {
+            self.open(out, Open::User);
+            match to.images.show(image) {
+                Shown::Inline(bytes) => {
+                    out.put(r#"{"inlineData":{"mimeType":"#);
+                    out.string(&image.media);
+                    out.put(r#","data":""#);
+                    push_base64(out, bytes);
+                    out.put(r#""}}"#);
+                }
+                Shown::Linked(url) => {
+                    out.put(r#"{"fileData":{"#);
+                    let mut members = Members::inside(out);
+                    if !image.media.is_empty() {
+                        members.own("mimeType", |out| out.string(&image.media));
+                    }
+                    members.own("fileUri", |out| out.string(url));
+                    out.put("}}");
+                }
+                Shown::Missing => text_part(out, &placeholder(image)),
             }
         }
     }
@@ -205,6 +229,9 @@ impl Scribe {
                     body.string(tool);
                     body.put("]}}");
                 }
+                ToolChoice::Any => {
+                    body.put(r#","toolConfig":{"functionCallingConfig":{"mode":"ANY"}}"#);
+                }
                 ToolChoice::None => {
                     body.put(r#","toolConfig":{"functionCallingConfig":{"mode":"NONE"}}"#);
                 }
@@ -234,6 +261,12 @@ fn demands_signatures(model: &str) -> bool {
     let generation = model.rsplit('/').next().and_then(|name| name.strip_prefix("gemini-"));
     let major = generation.and_then(|rest| rest.split(['.', '-']).next());
     major.and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major >= 3)
+}
+
+fn text_part(out: &mut Vec<u8>, text: &str) {
+    out.put(r#"{"text":"#);
+    out.string(text);
+    out.put("}");
 }
 
 fn adorn(out: &mut Vec<u8>, members: &str) {

@@ -34,6 +34,9 @@ pub(super) struct Arguments {
 /// Elements that an index may reach ahead; more is nonsense that would fill the memory.
 const REACH: usize = 4096;
 
+/// Bytes that an element is charged for: about what it takes in memory.
+const ELEMENT: usize = 64;
+
 /// Steps that a path may have.
 const STEPS: usize = 64;
 
@@ -58,14 +61,17 @@ impl Arguments {
         };
         self.bytes += path.len() + value.as_ref().map_or(0, Node::len);
         if self.bytes > limit {
-            return Err(Fault(format!("a block may hold {limit} bytes, this one is longer")));
+            return Err(too_long(limit));
         }
         let mut node = &mut self.value;
         for step in steps(path)? {
             node = match step {
                 Step::Member(name) => member(node, name),
-                Step::Element(at) => element(node, at)?,
+                Step::Element(at) => element(node, at, &mut self.bytes)?,
             };
+            if self.bytes > limit {
+                return Err(too_long(limit));
+            }
         }
         match (node, value) {
             (Node::Text(text), Some(Node::Text(more))) => text.push_str(&more),
@@ -91,7 +97,13 @@ fn member<'a>(node: &'a mut Node, name: &str) -> &'a mut Node {
     }
 }
 
-fn element(node: &mut Node, at: usize) -> Result<&mut Node, Fault> {
+fn too_long(limit: usize) -> Fault {
+    Fault(format!("a block may hold {limit} bytes, this one is longer"))
+}
+
+/// The element at an index. Those before it that nobody filled are charged like text: a short path
+/// must not make many of them for nothing.
+fn element<'a>(node: &'a mut Node, at: usize, bytes: &mut usize) -> Result<&'a mut Node, Fault> {
     if !matches!(node, Node::List(_)) {
         *node = Node::List(Vec::new());
     }
@@ -101,6 +113,7 @@ fn element(node: &mut Node, at: usize) -> Result<&mut Node, Fault> {
                 return Err(Fault(format!("expected the next element, got index {at}")));
             }
             while items.len() <= at {
+                *bytes += ELEMENT;
                 items.push(null());
             }
             Ok(&mut items[at])
@@ -172,5 +185,9 @@ mod tests {
         for path in ["$.a[4294967296]", "$.a[-1]", "$.a[", "$..a", "$.a['b"] {
             assert!(assemble(&[(path, "\"boolValue\":true")]).is_err(), "{path}");
         }
+        // Each step may reach ahead, but not all of them together.
+        let deep = format!("$.a{}", "[4000]".repeat(3));
+        let fault = assemble(&[(&deep, "\"boolValue\":true")]);
+        assert_eq!(fault, Err(Fault("a block may hold 10000 bytes, this one is longer".into())));
     }
 }

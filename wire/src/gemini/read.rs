@@ -1,7 +1,7 @@
 //! Request body of Gemini `generateContent` -> view. Both spellings of its names are read.
 
 use machine_spec::effect::ToolChoice;
-use machine_spec::message::{Origin, Outcome};
+use machine_spec::message::{Image, ImagePlace, Origin, Outcome};
 use serde_json::{Map, Value};
 
 use crate::encode::value;
@@ -78,10 +78,25 @@ fn of_user(part: &Raw<'_>, teller: &mut Teller) {
         teller.result(&response.word("id"), &response.word("name"), told);
     } else if part.get("text").is_some() {
         teller.said(Origin::User, &part.word("text"));
+    } else if let Some(data) = part.get_either("inlineData", "inline_data") {
+        let media = data.get_either("mimeType", "mime_type").and_then(|media| media.string());
+        let media = media.unwrap_or_default();
+        teller.shown_inline(part, &media, &data.word("data"), "inlineData");
+    } else if let Some((media, url)) = linked_image(part) {
+        let place = ImagePlace::Linked(url);
+        teller.shown(Image { media, place });
     } else {
         let what = part.members().into_iter().next().map(|(key, _)| key);
         teller.leave_out(part, &what.unwrap_or_default());
     }
+}
+
+/// An image behind an address; other files have other media types.
+fn linked_image(part: &Raw<'_>) -> Option<(String, String)> {
+    let file = part.get_either("fileData", "file_data")?;
+    let url = file.get_either("fileUri", "file_uri")?.string()?;
+    let media = file.get_either("mimeType", "mime_type")?.string()?;
+    media.starts_with("image/").then_some((media, url))
 }
 
 /// The response of a function is an object of any shape; two of its keys have a meaning.
@@ -175,6 +190,7 @@ fn read_choice(config: &Raw<'_>, parts: &mut Parts, teller: &mut Teller) {
     match (calling.word("mode").as_str(), names.as_slice()) {
         ("AUTO" | "auto" | "", []) => {}
         ("NONE" | "none", _) => parts.choice = ToolChoice::None,
+        ("ANY" | "any", []) => parts.choice = ToolChoice::Any,
         ("ANY" | "any", [one]) => {
             parts.choice = ToolChoice::Force { tool: one.string().unwrap_or_default() };
         }

@@ -1,13 +1,14 @@
 //! View -> request body of Ollama's own API.
 
 use machine_spec::effect::ToolChoice;
-use machine_spec::message::{Block, Call, CallResult, Reply, Thinking};
+use machine_spec::message::{Block, Call, CallResult, Reply, Said, Thinking};
 use machine_spec::view::Seen;
 use serde_json::Value;
 
 use crate::encode::{
     For, Members, Out, args, fit_name, has_member, list_tools, push_schema, result_text, sub_object,
 };
+use crate::images::{Shown, placeholder, push_base64};
 use crate::openai_chat::Assistant;
 
 /// Members that are written here and cannot be given as extra parameters.
@@ -29,6 +30,8 @@ enum Open {
     Nothing,
     /// The text of a user message; its quote is not closed.
     Words,
+    /// The images of a user message, behind its text.
+    Images,
     /// The last message is complete.
     Closed,
 }
@@ -36,17 +39,7 @@ enum Open {
 impl Scribe {
     pub(crate) fn write(&mut self, out: &mut Vec<u8>, seen: Seen<'_>, to: &For<'_>) {
         match seen {
-            Seen::Said(said) if said.text.trim().is_empty() => {}
-            Seen::Said(said) if self.open == Open::Words => {
-                out.put("\\n\\n");
-                out.escaped(&said.text);
-            }
-            Seen::Said(said) => {
-                self.next_message(out);
-                out.put(r#"{"role":"user","content":""#);
-                out.escaped(&said.text);
-                self.open = Open::Words;
-            }
+            Seen::Said(said) => self.said(out, said, to),
             Seen::Reply(reply) => self.reply(out, reply, to),
             Seen::Results(results) => {
                 for result in results {
@@ -58,10 +51,48 @@ impl Scribe {
         }
     }
 
+    /// This wire takes the bytes of images and no addresses; what cannot be shown is told.
+    fn said(&mut self, out: &mut Vec<u8>, said: &Said, to: &For<'_>) {
+        self.words(out, &said.text);
+        for image in &said.images {
+            let Shown::Inline(bytes) = to.images.show(image) else {
+                self.words(out, &placeholder(image));
+                continue;
+            };
+            match self.open {
+                Open::Images => out.put(","),
+                Open::Words => out.put(r#"","images":["#),
+                Open::Nothing | Open::Closed => {
+                    self.next_message(out);
+                    out.put(r#"{"role":"user","content":"","images":["#);
+                }
+            }
+            out.put("\"");
+            push_base64(out, bytes);
+            out.put("\"");
+            self.open = Open::Images;
+        }
+    }
+
+    fn words(&mut self, out: &mut Vec<u8>, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        if self.open == Open::Words {
+            out.put("\\n\\n");
+        } else {
+            self.next_message(out);
+            out.put(r#"{"role":"user","content":""#);
+            self.open = Open::Words;
+        }
+        out.escaped(text);
+    }
+
     fn next_message(&self, out: &mut Vec<u8>) {
         out.put(match self.open {
             Open::Nothing => "",
             Open::Words => r#""},"#,
+            Open::Images => "]},",
             Open::Closed => ",",
         });
     }
@@ -125,7 +156,9 @@ impl Scribe {
     pub(crate) fn offers_tools(&self, to: &For<'_>, choice: &ToolChoice) -> bool {
         match choice {
             ToolChoice::None => false,
-            ToolChoice::Auto | ToolChoice::Force { .. } => !to.config.tools.is_empty(),
+            ToolChoice::Auto | ToolChoice::Any | ToolChoice::Force { .. } => {
+                !to.config.tools.is_empty()
+            }
         }
     }
 
@@ -169,7 +202,11 @@ impl Scribe {
             body.put(",");
         }
         body.extend_from_slice(messages);
-        body.put(if self.open == Open::Words { r#""}]}"# } else { "]}" });
+        body.put(match self.open {
+            Open::Words => r#""}]}"#,
+            Open::Images => "]}]}",
+            Open::Nothing | Open::Closed => "]}",
+        });
     }
 }
 

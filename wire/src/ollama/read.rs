@@ -3,6 +3,7 @@
 use machine_spec::message::Origin;
 use serde_json::Value;
 
+use crate::images;
 use crate::openai_chat::read::{read_call, read_tool};
 use crate::read::{
     Parts, Raw, ReadError, ReadRequest, Teller, object, outcome_of_text, take_temperature,
@@ -27,8 +28,10 @@ pub(crate) fn read(body: &Raw<'_>, mut teller: Teller) -> Result<ReadRequest, Re
             }
             "user" => {
                 teller.said(Origin::User, &text);
-                if let Some(images) = message.get("images") {
-                    teller.leave_out(&images, "images");
+                for image in message.get("images").map(|list| list.items()).unwrap_or_default() {
+                    let data = image.string().unwrap_or_default();
+                    let media = images::media_of(&data);
+                    teller.shown_inline(&image, media, &data, "images");
                 }
             }
             "assistant" => assistant(&message, &text, &mut teller),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use machine_spec::effect::ToolChoice;
-use machine_spec::message::{Block, Call, CallResult, Reply};
+use machine_spec::message::{Block, Call, CallResult, Reply, Said};
 use machine_spec::view::Seen;
 
 use super::Assistant;
@@ -11,6 +11,7 @@ use crate::encode::{
     Degradation, For, IdShape, Members, Out, args, fit_id, fit_name, list_tools, may_choose,
     offers_tools, push_schema, result_text, value,
 };
+use crate::images::{Shown, data_url, placeholder};
 
 /// Members that are written here and cannot be given as extra parameters.
 pub(crate) const RESERVED: &[&str] =
@@ -35,6 +36,8 @@ enum Open {
     Nothing,
     /// The text of a user message; its quote is not closed.
     Words,
+    /// The content parts of a user message with images.
+    Parts,
     /// The last message is complete.
     Closed,
 }
@@ -42,7 +45,10 @@ enum Open {
 impl Scribe {
     pub(crate) fn write(&mut self, out: &mut Vec<u8>, seen: Seen<'_>, to: &For<'_>) {
         match seen {
-            Seen::Said(said) if said.text.trim().is_empty() => {}
+            Seen::Said(said) if said.is_blank() => {}
+            Seen::Said(said) if !said.images.is_empty() || self.open == Open::Parts => {
+                self.parts(out, said, to);
+            }
             Seen::Said(said) if self.open == Open::Words => {
                 out.put("\\n\\n");
                 out.escaped(&said.text);
@@ -68,8 +74,44 @@ impl Scribe {
         out.put(match self.open {
             Open::Nothing => "",
             Open::Words => r#""},"#,
+            Open::Parts => "]},",
             Open::Closed => ",",
         });
+    }
+
+    /// Words with images. Text that was sent as a plain string stays one, so images behind it
+    /// stand in a message of their own.
+    fn parts(&mut self, out: &mut Vec<u8>, said: &Said, to: &For<'_>) {
+        if self.open == Open::Parts {
+            out.put(",");
+        } else {
+            self.next_message(out);
+            out.put(r#"{"role":"user","content":["#);
+            self.open = Open::Parts;
+        }
+        let text = (!said.text.trim().is_empty()).then_some(said.text.as_str());
+        let images = said.images.iter().map(|image| (image, to.images.show(image)));
+        let mut comma = "";
+        if let Some(text) = text {
+            text_part(out, text);
+            comma = ",";
+        }
+        for (image, shown) in images {
+            out.put(std::mem::replace(&mut comma, ","));
+            match shown {
+                Shown::Inline(bytes) => {
+                    out.put(r#"{"type":"image_url","image_url":{"url":"#);
+                    data_url(out, &image.media, bytes);
+                    out.put("}}");
+                }
+                Shown::Linked(url) => {
+                    out.put(r#"{"type":"image_url","image_url":{"url":"#);
+                    out.string(url);
+                    out.put("}}");
+                }
+                Shown::Missing => text_part(out, &placeholder(image)),
+            }
+        }
     }
 
     fn reply(&mut self, out: &mut Vec<u8>, reply: &Reply, to: &For<'_>) {
@@ -172,7 +214,11 @@ impl Scribe {
             body.put(",");
         }
         body.extend_from_slice(messages);
-        body.put(if self.open == Open::Words { r#""}]"# } else { "]" });
+        body.put(match self.open {
+            Open::Words => r#""}]"#,
+            Open::Parts => "]}]",
+            Open::Nothing | Open::Closed => "]",
+        });
         if may_choose(to) {
             match choice {
                 ToolChoice::Force { tool } => {
@@ -180,12 +226,19 @@ impl Scribe {
                     body.string(tool);
                     body.put("}}");
                 }
+                ToolChoice::Any => body.put(r#","tool_choice":"required""#),
                 ToolChoice::None => body.put(r#","tool_choice":"none""#),
                 ToolChoice::Auto => {}
             }
         }
         body.put("}");
     }
+}
+
+fn text_part(out: &mut Vec<u8>, text: &str) {
+    out.put(r#"{"type":"text","text":"#);
+    out.string(text);
+    out.put("}");
 }
 
 fn tools(out: &mut Vec<u8>, to: &For<'_>) {

@@ -80,13 +80,35 @@ pub(crate) fn text(message: &Raw<'_>, teller: &mut Teller) -> String {
 }
 
 fn user(message: &Raw<'_>, teller: &mut Teller) {
-    let text = text(message, teller);
-    teller.said(Origin::User, &text);
+    let content = message.get("content");
+    if let Some(text) = content.as_ref().and_then(Raw::string) {
+        teller.said(Origin::User, &text);
+    }
+    for part in content.map(|content| content.items()).unwrap_or_default() {
+        match part.word("type").as_str() {
+            "text" => teller.said(Origin::User, &part.word("text")),
+            "image_url" => {
+                let image = part.get("image_url");
+                let url = image.as_ref().map(|image| image.word("url")).unwrap_or_default();
+                teller.shown_at(&part, &url, "image_url");
+                detail(image.as_ref(), teller);
+            }
+            what => teller.leave_out(&part, what),
+        }
+    }
     for (key, member) in message.members() {
         let known = matches!(key.as_str(), "role" | "content" | "cache_control");
         if !known && !member.is_null() {
             teller.leave_out(&member, &key);
         }
+    }
+}
+
+/// How closely an image is to be looked at has no words here, unless nobody cares.
+pub(crate) fn detail(image: Option<&Raw<'_>>, teller: &mut Teller) {
+    let detail = image.and_then(|image| image.get("detail"));
+    if let Some(detail) = detail.filter(|detail| detail.text() != "\"auto\"") {
+        teller.leave_out(&detail, "detail");
     }
 }
 
@@ -163,6 +185,8 @@ fn read_choice(choice: &Raw<'_>, parts: &mut Parts, teller: &mut Teller) {
     let named = choice.get("function").map(|function| function.word("name"));
     match (choice.string().as_deref(), named) {
         (Some("auto"), _) => {}
+        // "any" is how Mistral says it.
+        (Some("required" | "any"), _) => parts.choice = ToolChoice::Any,
         (Some("none"), _) => parts.choice = ToolChoice::None,
         (_, Some(tool)) => parts.choice = ToolChoice::Force { tool },
         (word, None) => teller.leave_out(choice, word.unwrap_or("tool_choice")),

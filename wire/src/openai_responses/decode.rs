@@ -153,7 +153,8 @@ impl Reader {
     }
 
     fn grow(&mut self, event: Event<'_>, assembly: &mut Assembly) -> Result<(), Fault> {
-        let at = match self.find(event.output_index, event.item_id.or_empty()) {
+        let id = event.item_id.or_empty();
+        let at = match self.find(event.output_index, id) {
             Some(at) => at,
             // An item that was never added: its deltas say what it is.
             None => match event.kind.or_empty() {
@@ -161,9 +162,9 @@ impl Reader {
                     return Err(Fault("expected an item for arguments, got none".into()));
                 }
                 "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                    self.open(event.output_index, &Head::named("reasoning"), assembly)?
+                    self.open(event.output_index, &Head::named("reasoning", id), assembly)?
                 }
-                _ => self.open(event.output_index, &Head::named("message"), assembly)?,
+                _ => self.open(event.output_index, &Head::named("message", id), assembly)?,
             },
         };
         let item = &mut self.items[at];

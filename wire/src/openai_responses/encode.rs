@@ -4,7 +4,7 @@
 //! otherwise): the whole conversation goes along, and reasoning goes back encrypted.
 
 use machine_spec::effect::ToolChoice;
-use machine_spec::message::{Block, Call, Reply};
+use machine_spec::message::{Block, Call, Reply, Said};
 use machine_spec::view::Seen;
 use serde_json::Value;
 
@@ -12,6 +12,7 @@ use crate::encode::{
     Degradation, For, IdShape, Members, Out, Private, args, fit_id, fit_name, has_member,
     list_tools, may_choose, offers_tools, private, push_schema, result_text, value,
 };
+use crate::images::{Shown, data_url, placeholder};
 
 /// Members that are written here and cannot be given as extra parameters.
 pub(crate) const RESERVED: &[&str] = &[
@@ -49,19 +50,7 @@ enum Open {
 impl Scribe {
     pub(crate) fn write(&mut self, out: &mut Vec<u8>, seen: Seen<'_>, to: &For<'_>) {
         match seen {
-            Seen::Said(said) if said.text.trim().is_empty() => {}
-            Seen::Said(said) => {
-                if self.open == Open::Words {
-                    out.put(",");
-                } else {
-                    self.next_item(out);
-                    out.put(r#"{"type":"message","role":"user","content":["#);
-                    self.open = Open::Words;
-                }
-                out.put(r#"{"type":"input_text","text":"#);
-                out.string(&said.text);
-                out.put("}");
-            }
+            Seen::Said(said) => self.said(out, said, to),
             Seen::Reply(reply) => self.reply(out, reply, to),
             Seen::Results(results) => {
                 for result in results {
@@ -73,6 +62,40 @@ impl Scribe {
                     out.put("}");
                 }
             }
+        }
+    }
+
+    fn said(&mut self, out: &mut Vec<u8>, said: &Said, to: &For<'_>) {
+        if !said.text.trim().is_empty() {
+            self.next_part(out);
+            text_part(out, &said.text);
+        }
+        for image in &said.images {
+            self.next_part(out);
+            match to.images.show(image) {
+                Shown::Inline(bytes) => {
+                    out.put(r#"{"type":"input_image","image_url":"#);
+                    data_url(out, &image.media, bytes);
+                    out.put("}");
+                }
+                Shown::Linked(url) => {
+                    out.put(r#"{"type":"input_image","image_url":"#);
+                    out.string(url);
+                    out.put("}");
+                }
+                Shown::Missing => text_part(out, &placeholder(image)),
+            }
+        }
+    }
+
+    /// Begins a part of a user message.
+    fn next_part(&mut self, out: &mut Vec<u8>) {
+        if self.open == Open::Words {
+            out.put(",");
+        } else {
+            self.next_item(out);
+            out.put(r#"{"type":"message","role":"user","content":["#);
+            self.open = Open::Words;
         }
     }
 
@@ -195,12 +218,19 @@ impl Scribe {
                     body.string(tool);
                     body.put("}");
                 }
+                ToolChoice::Any => body.put(r#","tool_choice":"required""#),
                 ToolChoice::None => body.put(r#","tool_choice":"none""#),
                 ToolChoice::Auto => {}
             }
         }
         body.put("}");
     }
+}
+
+fn text_part(out: &mut Vec<u8>, text: &str) {
+    out.put(r#"{"type":"input_text","text":"#);
+    out.string(text);
+    out.put("}");
 }
 
 fn adorn(out: &mut Vec<u8>, members: &str) {

@@ -71,11 +71,18 @@ struct Part<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// The head of an item that was never added.
-    pub(super) fn named(kind: &'a str) -> Head<'a> {
+    /// The head of an item that was never added, by what its first piece tells. It keeps the id,
+    /// so that the next piece finds it.
+    pub(super) fn named(kind: &'a str, id: &'a str) -> Head<'a> {
         let absent = Piece::default;
-        let kind = Piece(Some(Cow::Borrowed(kind)));
-        Head { kind, id: absent(), call_id: absent(), name: absent(), phase: absent() }
+        let known = |text| Piece(Some(Cow::Borrowed(text)));
+        Head {
+            kind: known(kind),
+            id: known(id),
+            call_id: absent(),
+            name: absent(),
+            phase: absent(),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use machine_spec::effect::ToolChoice;
 use machine_spec::message::Origin;
 
+use crate::openai_chat::read::detail;
 use crate::read::{Parts, Raw, ReadError, ReadRequest, Teller, outcome_of_text, take_temperature};
 
 /// Members that are read here; every other one is a parameter.
@@ -62,11 +63,7 @@ fn read_item(item: &Raw<'_>, begun: bool, parts: &mut Parts, teller: &mut Teller
             let text = text(item, teller);
             teller.said(Origin::Notification, &text);
         }
-        ("message" | "", "user") => {
-            for text in texts(item, teller) {
-                teller.said(Origin::User, &text);
-            }
-        }
+        ("message" | "", "user") => user(item, teller),
         ("message" | "", "assistant") => {
             let private = private_members(item, &["type", "role", "content"]);
             teller.adorns_next(&private);
@@ -94,6 +91,25 @@ fn read_item(item: &Raw<'_>, begun: bool, parts: &mut Parts, teller: &mut Teller
         (_, _) => teller.opaque(item.text()),
     }
     true
+}
+
+fn user(item: &Raw<'_>, teller: &mut Teller) {
+    let Some(content) = item.get("content") else { return };
+    if let Some(text) = content.string() {
+        teller.said(Origin::User, &text);
+    }
+    for part in content.items() {
+        match (part.word("type").as_str(), part.word("image_url")) {
+            ("input_text" | "output_text" | "text", _) => {
+                teller.said(Origin::User, &part.word("text"));
+            }
+            ("input_image", url) if !url.is_empty() => {
+                teller.shown_at(&part, &url, "input_image");
+                detail(Some(&part), teller);
+            }
+            (what, _) => teller.leave_out(&part, what),
+        }
+    }
 }
 
 fn private_members<'a>(item: &Raw<'a>, known: &[&str]) -> Vec<(String, Raw<'a>)> {
@@ -148,6 +164,7 @@ fn read_tool(tool: &Raw<'_>, parts: &mut Parts, teller: &mut Teller) {
 fn read_choice(choice: &Raw<'_>, parts: &mut Parts, teller: &mut Teller) {
     match (choice.string().as_deref(), choice.word("type").as_str()) {
         (Some("auto"), _) => {}
+        (Some("required"), _) => parts.choice = ToolChoice::Any,
         (Some("none"), _) => parts.choice = ToolChoice::None,
         (_, "function") => parts.choice = ToolChoice::Force { tool: choice.word("name") },
         (word, _) => teller.leave_out(choice, word.unwrap_or("tool_choice")),

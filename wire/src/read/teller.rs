@@ -6,19 +6,23 @@ use std::sync::Arc;
 use machine_spec::Transcript;
 use machine_spec::ids::{AttemptId, CallId};
 use machine_spec::message::{
-    Block, Call, CallResult, Entry, Origin, Outcome, Reply, Said, Thinking, Wholeness,
+    Block, Call, CallResult, Entry, Image, Origin, Outcome, Reply, Said, Thinking, Wholeness,
 };
 use machine_spec::model::{CallFacts, Safety, Usage};
 
 use super::{LeftOut, Raw};
 use crate::canonical_args;
 use crate::encode::NO_OUTPUT;
+use crate::images::{self, Images};
 
 /// Takes down what was said, and numbers replies and calls.
 #[derive(Debug)]
 pub(crate) struct Teller {
     maker: Arc<str>,
     history: Transcript,
+    images: Images,
+    /// What the user is saying.
+    saying: Option<Said>,
     /// The reply that is still being read.
     blocks: Vec<Block>,
     /// The calls of the last reply, to be answered.
@@ -34,6 +38,8 @@ impl Teller {
         Teller {
             maker: Arc::from(maker),
             history: Transcript::new(),
+            images: Images::default(),
+            saying: None,
             blocks: Vec::new(),
             asked: Vec::new(),
             answers: Vec::new(),
@@ -47,7 +53,39 @@ impl Teller {
     pub(crate) fn said(&mut self, origin: Origin, text: &str) {
         if !text.trim().is_empty() {
             self.settle();
-            self.history.append(Entry::Said(Said { origin, text: text.to_owned() }));
+            self.saying = Some(Said::words(origin, text));
+        }
+    }
+
+    /// An image of the user: behind the words that were just said, or alone.
+    pub(crate) fn shown(&mut self, image: Image) {
+        if self.saying.is_none() {
+            self.settle();
+        }
+        let saying = self.saying.get_or_insert_with(|| Said::words(Origin::User, ""));
+        saying.images.push(image);
+    }
+
+    /// What was just said carries a mark of the caller's.
+    pub(crate) fn marked(&mut self) {
+        if let Some(saying) = &mut self.saying {
+            saying.marked = true;
+        }
+    }
+
+    /// An image behind an address, or a part that is none.
+    pub(crate) fn shown_at(&mut self, part: &Raw<'_>, url: &str, what: &str) {
+        match images::from_url(&mut self.images, url) {
+            Some(image) => self.shown(image),
+            None => self.leave_out(part, what),
+        }
+    }
+
+    /// An image whose bytes stand in the body, or a part that is none.
+    pub(crate) fn shown_inline(&mut self, part: &Raw<'_>, media: &str, data: &str, what: &str) {
+        match images::from_data(&mut self.images, media, data) {
+            Some(image) => self.shown(image),
+            None => self.leave_out(part, what),
         }
     }
 
@@ -77,6 +115,7 @@ impl Teller {
 
     /// A call. Where the wire gives no id, one is minted from its place.
     pub(crate) fn call(&mut self, wire_id: &str, name: &str, args: &str) {
+        self.end_saying();
         self.file_answers();
         let id = CallId(self.calls);
         self.calls += 1;
@@ -95,6 +134,7 @@ impl Teller {
     }
 
     fn block(&mut self, block: Block) {
+        self.end_saying();
         self.file_answers();
         self.blocks.push(block);
     }
@@ -118,6 +158,7 @@ impl Teller {
     /// The result of a call: of the one with this id, else of the next one of this name that has
     /// none. A result without a call keeps a number of its own.
     pub(crate) fn result(&mut self, wire_id: &str, name: &str, outcome: Outcome) {
+        self.end_saying();
         self.end_reply();
         let by_id = self.asked.iter().position(|call| &*call.wire_id == wire_id);
         let by_name = || {
@@ -149,7 +190,14 @@ impl Teller {
         }
     }
 
+    fn end_saying(&mut self) {
+        if let Some(said) = self.saying.take() {
+            self.history.append(Entry::Said(said));
+        }
+    }
+
     fn settle(&mut self) {
+        self.end_saying();
         self.end_reply();
         self.file_answers();
     }
@@ -159,9 +207,9 @@ impl Teller {
         self.left_out.push(LeftOut { at: part.at().to_owned(), what: what.to_owned() });
     }
 
-    pub(crate) fn finish(mut self) -> (Transcript, Vec<LeftOut>) {
+    pub(crate) fn finish(mut self) -> (Transcript, Images, Vec<LeftOut>) {
         self.settle();
-        (self.history, self.left_out)
+        (self.history, self.images, self.left_out)
     }
 }
 

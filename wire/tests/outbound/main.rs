@@ -2,6 +2,7 @@
 
 mod error_bodies;
 mod hostile;
+mod images;
 mod lawful;
 mod reading;
 mod requests;

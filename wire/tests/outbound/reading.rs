@@ -37,7 +37,9 @@ fn written(dialect: Dialect, request: &ReadRequest, name: &str) -> Vec<u8> {
     // As the machine does when a run starts.
     config.tools.sort_by(|a, b| a.name.cmp(&b.name));
     let sealed = talk::request(&request.history, request.choice.clone());
-    Encoder::new(dialect, request.options.clone()).encode(&config, &sealed).body
+    let mut encoder = Encoder::new(dialect, request.options.clone());
+    encoder.hold(&request.images);
+    encoder.encode(&config, &sealed).body
 }
 
 /// A request without the parameters that our encoder adds where none are given.

@@ -77,7 +77,7 @@ pub(crate) fn user(text: &str) -> Entry {
 }
 
 pub(crate) fn said(origin: Origin, text: &str) -> Entry {
-    Entry::Said(Said { origin, text: text.to_owned() })
+    Entry::Said(Said::words(origin, text))
 }
 
 pub(crate) fn reply(by: &str, blocks: Vec<Block>) -> Entry {

@@ -224,8 +224,9 @@ pub(crate) fn blank(body: &Value) -> Option<String> {
         for key in ["content", "parts"] {
             let Some(content) = message.get(key) else { continue };
             let calls = !list(message, "tool_calls").is_empty();
+            let shows = !list(message, "images").is_empty();
             let empty = match content {
-                Value::String(text) => text.trim().is_empty() && !calls,
+                Value::String(text) => text.trim().is_empty() && !calls && !shows,
                 Value::Array(parts) => parts.is_empty() || parts.iter().any(blank_part),
                 Value::Null => !calls,
                 Value::Bool(_) | Value::Number(_) | Value::Object(_) => true,

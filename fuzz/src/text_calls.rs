@@ -1,0 +1,60 @@
+//! Calls written as text: text is never lost, and the events stay in order.
+
+use machine_spec::config::ToolSpec;
+use machine_spec::model::{BlockEnd, BlockKind, ModelEvent, Proof, StopReason};
+use wire::TextCalls;
+
+use super::order::in_order;
+
+/// The first byte of the input is the size of the pieces and, if it is odd, chooses an answer that
+/// was cut: nothing of that may become a call.
+pub(crate) fn check(input: &[u8]) {
+    let Some((first, text)) = input.split_first() else { return };
+    let text = String::from_utf8_lossy(text);
+    let size = usize::from(first / 2).max(1);
+    if first % 2 == 0 {
+        let whole = sift(&text, usize::MAX, StopReason::EndOfTurn);
+        assert!(whole == sift(&text, size, StopReason::EndOfTurn), "a cut changed something");
+    } else {
+        let cut = sift(&text, size, StopReason::OutputLimit);
+        assert_eq!(cut.concat(), text, "text was lost");
+    }
+}
+
+/// The text and the arguments of the calls that come of a text said in pieces.
+fn sift(text: &str, size: usize, reason: StopReason) -> Vec<String> {
+    let tool = |name: &str| ToolSpec {
+        name: name.to_owned(),
+        description: String::new(),
+        input_schema: "{\"properties\":{\"n\":{\"type\":\"integer\"}}}".to_owned(),
+        read_only: false,
+    };
+    let mut calls = TextCalls::new(&[tool("now"), tool("read")]);
+    let mut events = vec![ModelEvent::BlockBegan { block: 0, kind: BlockKind::Text }];
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.ceil_char_boundary(size.min(rest.len())));
+        events.push(ModelEvent::Delta { block: 0, text: piece.to_owned() });
+        rest = after;
+    }
+    let proof = Proof::FinishReason;
+    events.push(ModelEvent::BlockDone { block: 0, proof, done: BlockEnd::Text });
+    events.push(ModelEvent::Finished { reason, word: "stop".to_owned() });
+    calls.sift(&mut events);
+    calls.finish(&mut events);
+    in_order(&events);
+    let mut said = vec![String::new()];
+    for event in events {
+        match event {
+            ModelEvent::Delta { block: 0, text } => said[0].push_str(&text),
+            ModelEvent::Delta { text, .. } => said.push(text),
+            ModelEvent::Began { .. }
+            | ModelEvent::BlockBegan { .. }
+            | ModelEvent::BlockDone { .. }
+            | ModelEvent::Usage(_)
+            | ModelEvent::Finished { .. }
+            | ModelEvent::Failed(_) => {}
+        }
+    }
+    said
+}
