@@ -15,12 +15,24 @@ closed_enum! {
         InputAbsorbed = "input_absorbed",
         /// Nothing was queued.
         NothingNew = "nothing_new",
+        /// Memory is asked what it knows about the user's words.
+        MemoryAsked = "memory_asked",
+        /// Memory has answered.
+        MemoryAnswered = "memory_answered",
         /// The view was projected.
         ViewBuilt = "view_built",
         /// Every limit leaves room for one more request.
         WithinBudget = "within_budget",
         /// The view does not fit the window of the candidate.
         OverBudget = "over_budget",
+        /// The head may leave the view once hooks and memory have seen it.
+        HeadShown = "head_shown",
+        /// Hooks and memory have seen the head, and nobody objects.
+        HeadCleared = "head_cleared",
+        /// A hook forbids the compaction.
+        CompactionVetoed = "compaction_vetoed",
+        /// The head is too long for the model that sums up; a shorter one is tried.
+        HeadShortened = "head_shortened",
         /// The head became a summary.
         Compacted = "compacted",
         /// The head could not be summarised.
@@ -31,6 +43,10 @@ closed_enum! {
         ContextTruncated = "context_truncated",
         /// The provider said that the view is too large; its error is withheld.
         ContextOverflowed = "context_overflowed",
+        /// Fewer output tokens are asked for, so that the view fits.
+        OutputShrunk = "output_shrunk",
+        /// The model may speak about its last results, once and without tools.
+        WrapUpAsked = "wrap_up_asked",
         /// A limit of the run is reached.
         LimitReached = "limit_reached",
         /// The request was sealed and sent.
@@ -43,6 +59,16 @@ closed_enum! {
         StreamBroke = "stream_broke",
         /// The same candidate is asked again after a wait.
         RetryScheduled = "retry_scheduled",
+        /// The credential of the candidate is looked up again.
+        CredentialWanted = "credential_wanted",
+        /// There is another credential.
+        CredentialRefreshed = "credential_refreshed",
+        /// There is none.
+        CredentialMissing = "credential_missing",
+        /// The same request goes out once more without a parameter the endpoint does not know.
+        ParameterLeftOut = "parameter_left_out",
+        /// The same request goes out once more, for a response in one piece.
+        StreamAbandoned = "stream_abandoned",
         /// The next candidate of the chain takes over.
         CandidateSwitched = "candidate_switched",
         /// What was complete of a broken response was kept.
@@ -51,7 +77,11 @@ closed_enum! {
         RecoveryExhausted = "recovery_exhausted",
         /// The wait is over.
         RetryDue = "retry_due",
-        /// At least one call runs.
+        /// The call that an earlier run left pending is taken up.
+        CallResumed = "call_resumed",
+        /// The tool of the call that an earlier run left pending is gone.
+        DeferredToolGone = "deferred_tool_gone",
+        /// At least one call runs, or waits for somebody's word.
         CallsStarted = "calls_started",
         /// No call has to be waited for.
         NothingToRun = "nothing_to_run",
@@ -59,6 +89,12 @@ closed_enum! {
         BatchComplete = "batch_complete",
         /// Every call has its result in the transcript.
         ResultsFiled = "results_filed",
+        /// The batch is complete; the batch hooks are asked.
+        BatchShown = "batch_shown",
+        /// All batch hooks have answered.
+        BatchReviewed = "batch_reviewed",
+        /// A call waits for a later run.
+        CallDeferred = "call_deferred",
         /// The results go to the model.
         MoreWork = "more_work",
         /// The results go to the model with a warning: they repeat.
@@ -77,6 +113,18 @@ closed_enum! {
         GuardReminded = "guard_reminded",
         /// Queued user input keeps the turn going.
         Steered = "steered",
+        /// The answer is held against the wanted schema.
+        OutputWeighed = "output_weighed",
+        /// The answer was held against the wanted schema.
+        OutputJudged = "output_judged",
+        /// The answer does not satisfy the wanted schema; the model is asked again.
+        OutputMisfit = "output_misfit",
+        /// The answer waits for background tasks.
+        TasksAwaited = "tasks_awaited",
+        /// A background task is over while nothing else happens.
+        TaskReported = "task_reported",
+        /// The time for background tasks is over.
+        TasksOverdue = "tasks_overdue",
         /// The answer is complete; the stop hooks are asked.
         StopAsked = "stop_asked",
         /// All stop hooks have answered.
@@ -91,6 +139,8 @@ closed_enum! {
         RepairExhausted = "repair_exhausted",
         /// A hook wants everything to stop.
         HookHalted = "hook_halted",
+        /// Too many rounds in a row went wrong, whoever owned them.
+        AnomaliesPiledUp = "anomalies_piled_up",
         /// The model or its provider refused.
         ModelRefused = "model_refused",
         /// The run was interrupted.
@@ -110,8 +160,14 @@ closed_enum! {
         Step = "step",
         /// Failed before any response data.
         HttpRetry = "http_retry",
+        /// A parameter is left out that the endpoint does not know.
+        ParamDegrade = "param_degrade",
+        /// The credential was looked up again.
+        CredentialRefresh = "credential_refresh",
         /// The stream broke or fell silent.
         StreamReissue = "stream_reissue",
+        /// The response is asked for in one piece.
+        StreamFallback = "stream_fallback",
         /// Another candidate of the chain takes over.
         ModelFallback = "model_fallback",
         /// The conversation was compacted.
@@ -128,6 +184,10 @@ closed_enum! {
         HookReentry = "hook_reentry",
         /// The user said more.
         UserInput = "user_input",
+        /// A background task is over.
+        Supervisor = "supervisor",
+        /// The last word after the tool-round limit.
+        WrapUp = "wrap_up",
     }
 }
 

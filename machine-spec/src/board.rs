@@ -1,21 +1,28 @@
 //! The board of a response's calls: what each is, and how far it has come.
 //!
 //! The order of calls is the order of the wire. A concurrent call may overlap with its neighbours;
-//! an exclusive one waits for all earlier calls and holds back all later ones (3.5, T3).
+//! an exclusive one waits for all earlier calls and holds back all later ones (3.5, T3). Whether a
+//! call may run at all is asked for all calls of a response at once, so that people can decide in
+//! any order (B034); who is asked, and what the answers mean, stands in [`vetting`].
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::effect::{Effect, EffectKind};
-use crate::frame::Frame;
-use crate::ids::{CallId, EffectId};
-use crate::input::{ToolReport, ToolStatus};
-use crate::message::{CallResult, NotStarted, Outcome};
-use crate::model::Safety;
+use crate::config::{DeferredCall, ToolKind};
+use crate::effect::{Allowance, Effect, EffectKind, Notice};
+use crate::frame::{Frame, Task};
+use crate::hooking::Asked;
+use crate::ids::{CallId, EffectId, RuleId, TaskId};
+use crate::input::{Stored, ToolReport, ToolStatus};
+use crate::message::{CallResult, GateRefusal, NotStarted, Outcome};
+use crate::model::{Permission, Safety};
 use crate::policy::EarlyStart;
-use crate::rooms::Out;
+use crate::rooms::{Answer, Out};
+use crate::wording;
+
+mod vetting;
 
 /// The calls of one response, in call order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,7 +42,7 @@ pub struct Slot {
     pub wire_id: Arc<str>,
     /// Name of the tool as the model wrote it.
     pub name: Arc<str>,
-    /// The arguments.
+    /// The arguments it runs with.
     pub args: Arc<str>,
     /// Digest of its canonical arguments; zero where they cannot be used.
     pub canonical: u64,
@@ -43,6 +50,14 @@ pub struct Slot {
     pub safety: Safety,
     /// Whether it leaves no trace in the world.
     pub read_only: bool,
+    /// What a call of the tool is.
+    pub kind: ToolKind,
+    /// What the permission rules say about it.
+    pub permission: Permission,
+    /// The rules it does not have the arguments for.
+    pub lacks: Vec<RuleId>,
+    /// Whether its arguments are not the model's own.
+    pub edited: bool,
     /// How far it has come.
     pub status: Status,
 }
@@ -51,10 +66,28 @@ pub struct Slot {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// The gate let it pass; it waits for its turn.
+    /// The gate has nothing against the call as such; nobody was asked yet.
+    Unvetted,
+    /// The tool hooks are asked.
+    Vetting(Vec<Asked>),
+    /// Somebody must allow it, and is asked once the message is complete.
+    Wanting {
+        /// Why, in the hook's words; empty when a rule says so.
+        reason: Arc<str>,
+    },
+    /// Somebody is asked.
+    Asking(EffectId),
+    /// It may run and waits for its turn.
     Queued,
     /// It runs. This is a fact that no recovery may repeat or hide.
     Running(EffectId),
+    /// It came back, and its large output is being put aside.
+    Storing {
+        /// The order to keep it.
+        id: EffectId,
+        /// What came of it, whole.
+        outcome: Outcome,
+    },
     /// It has its outcome; `ran` tells whether it was ever started.
     Settled {
         /// Whether it was started.
@@ -64,11 +97,73 @@ pub enum Status {
     },
 }
 
+/// How far the message has come that the calls stand in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    /// More may follow: only what may start early does.
+    Open(EarlyStart),
+    /// It is over, so nothing is early any more.
+    Over,
+}
+
+impl Message {
+    /// Whether a call may be vetted and started at this point.
+    const fn lets(self, safety: Safety) -> bool {
+        match (self, safety) {
+            (Message::Over, _) | (Message::Open(EarlyStart::All), _) => true,
+            (Message::Open(EarlyStart::Safe), Safety::Concurrent) => true,
+            (Message::Open(EarlyStart::Safe), Safety::Exclusive)
+            | (Message::Open(EarlyStart::Off), _) => false,
+        }
+    }
+}
+
 impl Slot {
+    /// A call that was never started gets this outcome, whatever was asked about it.
+    pub(crate) fn give_up(&mut self, outcome: Outcome, frame: &mut Frame, out: &mut Out) {
+        for id in self.asked() {
+            frame.close(id);
+            out.emit(Effect::Cancel { id });
+        }
+        self.status = Status::Settled { ran: false, outcome };
+    }
+
+    /// The open questions about it.
+    fn asked(&self) -> Vec<EffectId> {
+        match &self.status {
+            Status::Vetting(asked) => crate::hooking::awaited(asked).collect(),
+            Status::Asking(id) => Vec::from([*id]),
+            Status::Unvetted
+            | Status::Wanting { .. }
+            | Status::Queued
+            | Status::Running(_)
+            | Status::Storing { .. }
+            | Status::Settled { .. } => Vec::new(),
+        }
+    }
+
+    /// Whether it was neither started nor given up.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        match self.status {
+            Status::Unvetted
+            | Status::Vetting(_)
+            | Status::Wanting { .. }
+            | Status::Asking(_)
+            | Status::Queued => true,
+            Status::Running(_) | Status::Storing { .. } | Status::Settled { .. } => false,
+        }
+    }
+
     fn is_settled(&self) -> bool {
         match self.status {
             Status::Settled { .. } => true,
-            Status::Queued | Status::Running(_) => false,
+            Status::Running(_) | Status::Storing { .. } => false,
+            Status::Unvetted
+            | Status::Vetting(_)
+            | Status::Wanting { .. }
+            | Status::Asking(_)
+            | Status::Queued => false,
         }
     }
 
@@ -76,35 +171,85 @@ impl Slot {
     #[must_use]
     pub fn has_started(&self) -> bool {
         match self.status {
-            Status::Running(_) | Status::Settled { ran: true, .. } => true,
-            Status::Queued | Status::Settled { ran: false, .. } => false,
+            Status::Running(_) | Status::Storing { .. } | Status::Settled { ran: true, .. } => true,
+            Status::Settled { ran: false, .. } => false,
+            Status::Unvetted
+            | Status::Vetting(_)
+            | Status::Wanting { .. }
+            | Status::Asking(_)
+            | Status::Queued => false,
         }
     }
 }
 
 impl Board {
-    /// Starts every call whose turn has come, as far as the parallelism limit allows.
-    pub(crate) fn start_ready(&mut self, early: EarlyStart, frame: &mut Frame, out: &mut Out) {
+    /// The board of the one call that an earlier run left pending.
+    pub(crate) fn resumed(deferred: &DeferredCall, frame: &mut Frame) -> Board {
+        let call = frame.mint_call();
+        let mut slot = Slot::judged(call, 0, &deferred.name, &deferred.args, &deferred.facts, frame);
+        slot.wire_id = Arc::from("");
+        Board { slots: Vec::from([slot]) }
+    }
+
+    /// Vets and starts every call whose turn has come, as far as the limits allow.
+    pub(crate) fn advance(&mut self, message: Message, frame: &mut Frame, out: &mut Out) {
+        self.vet(message, frame, out);
+        self.start_ready(message, frame, out);
+    }
+
+    /// Takes an answer about a call down, in the rooms that have a board. `Err` for any other.
+    pub(crate) fn hear(
+        &mut self,
+        answer: Answer,
+        frame: &mut Frame,
+        out: &mut Out,
+    ) -> Result<(), ()> {
+        match answer {
+            Answer::ToolReturned(id, report) => {
+                frame.close(id);
+                self.settle(id, report, frame, out);
+            }
+            Answer::ResultStored(id, result) => {
+                frame.close(id);
+                self.stored(id, &result, frame, out);
+            }
+            Answer::HookAnswered(id, answer) => {
+                frame.close(id);
+                self.hook_answered(id, &answer, frame, out);
+            }
+            Answer::ApprovalGiven(id, decision) => {
+                frame.close(id);
+                self.decided(id, decision, frame, out);
+            }
+            Answer::ModelSaid(_)
+            | Answer::ModelClosed(_)
+            | Answer::Compacted(_)
+            | Answer::MemoryRecalled(_)
+            | Answer::MemoryFlushed(_)
+            | Answer::CredentialRefreshed(_)
+            | Answer::OutputChecked(_)
+            | Answer::TimerFired => return Err(()),
+        }
+        Ok(())
+    }
+
+    fn start_ready(&mut self, message: Message, frame: &mut Frame, out: &mut Out) {
         let limit = frame.config.limits.parallel_tools as usize;
         let mut running = self.running().count();
         let mut all_settled = true;
         for at in 0..self.slots.len() {
             let (earlier, rest) = self.slots.split_at_mut(at);
             let slot = &mut rest[0];
-            if slot.status == Status::Queued && frame.doom.forbids(earlier, slot) {
-                self.give_up_queued(NotStarted::DoomLoop);
-                return;
+            let queued = slot.status == Status::Queued;
+            if queued && frame.doom.forbids(earlier, slot) {
+                return self.give_up_pending(NotStarted::DoomLoop, frame, out);
             }
-            let may_start = match slot.safety {
-                Safety::Concurrent => !matches!(early, EarlyStart::Off),
-                Safety::Exclusive => all_settled && matches!(early, EarlyStart::All),
+            let turn = match slot.safety {
+                Safety::Concurrent => true,
+                Safety::Exclusive => all_settled,
             };
-            if slot.status == Status::Queued && may_start && running < limit {
-                let id = frame.open(EffectKind::RunTool);
-                slot.status = Status::Running(id);
-                running += 1;
-                let (name, args) = (slot.name.clone(), slot.args.clone());
-                out.emit(Effect::RunTool { id, call: slot.call, name, args });
+            if queued && turn && message.lets(slot.safety) && running < limit {
+                running += usize::from(slot.start(frame, out));
             }
             all_settled &= slot.is_settled();
             if slot.safety == Safety::Exclusive && !slot.is_settled() {
@@ -113,17 +258,23 @@ impl Board {
         }
     }
 
-    /// Whether a call waits for its turn.
+    /// Whether a call was neither started nor given up.
     #[must_use]
-    pub fn has_queued(&self) -> bool {
-        self.slots.iter().any(|slot| slot.status == Status::Queued)
+    pub fn has_pending(&self) -> bool {
+        self.slots.iter().any(Slot::is_pending)
     }
 
     /// The calls that run.
     pub fn running(&self) -> impl Iterator<Item = EffectId> + '_ {
         self.slots.iter().filter_map(|slot| match slot.status {
             Status::Running(id) => Some(id),
-            Status::Queued | Status::Settled { .. } => None,
+            Status::Unvetted
+            | Status::Vetting(_)
+            | Status::Wanting { .. }
+            | Status::Asking(_)
+            | Status::Queued
+            | Status::Storing { .. }
+            | Status::Settled { .. } => None,
         })
     }
 
@@ -145,29 +296,76 @@ impl Board {
         self.slots.iter().all(Slot::is_settled)
     }
 
-    /// Settles the running call that this effect stands for.
-    pub(crate) fn settle(&mut self, id: EffectId, report: ToolReport) {
-        let outcome = match report.status {
-            ToolStatus::Succeeded => Outcome::Succeeded { output: report.output },
-            ToolStatus::Failed => Outcome::Failed { output: report.output },
-            ToolStatus::TimedOut => Outcome::TimedOut { output: report.output },
-            ToolStatus::Cancelled => Outcome::Unknown { output: report.output },
+    /// The running call that this effect stands for has come back.
+    fn settle(
+        &mut self,
+        id: EffectId,
+        report: ToolReport,
+        frame: &mut Frame,
+        out: &mut Out,
+    ) {
+        frame.spend(report.spent);
+        let stands_for = |slot: &&mut Slot| slot.status == Status::Running(id);
+        let Some(slot) = self.slots.iter_mut().find(stands_for) else { return };
+        let bytes = report.output.len() as u64;
+        let outcome = ended(report);
+        slot.status = if bytes > frame.config.limits.inline_result_bytes {
+            let store = frame.open(EffectKind::StoreResult);
+            out.emit(Effect::StoreResult { id: store, of: id, call: slot.call, bytes });
+            Status::Storing { id: store, outcome }
+        } else {
+            Status::Settled { ran: true, outcome }
         };
+    }
+
+    /// Likewise, when there is no time to put a large output aside.
+    pub(crate) fn settle_inline(&mut self, id: EffectId, report: ToolReport, frame: &mut Frame) {
+        frame.spend(report.spent);
+        let stands_for = |slot: &&mut Slot| slot.status == Status::Running(id);
+        let Some(slot) = self.slots.iter_mut().find(stands_for) else { return };
+        let large = report.output.len() as u64 > frame.config.limits.inline_result_bytes;
+        let outcome = ended(report);
+        let outcome = if large { cut(outcome, &no_time(), frame) } else { outcome };
+        slot.status = Status::Settled { ran: true, outcome };
+    }
+
+    /// A large output was put aside, or could not be: its head and tail stay either way.
+    fn stored(
+        &mut self,
+        store: EffectId,
+        result: &Stored,
+        frame: &Frame,
+        out: &mut Out,
+    ) {
         for slot in &mut self.slots {
-            if slot.status == Status::Running(id) {
-                slot.status = Status::Settled { ran: true, outcome };
-                return;
+            let Status::Storing { id, outcome } = &slot.status else { continue };
+            if *id != store {
+                continue;
             }
+            if let Stored::Failed { problem } = result {
+                let (call, problem) = (slot.call, problem.clone());
+                out.emit(Effect::Notify(Notice::StoreFailed { call, problem }));
+            }
+            let outcome = cut(outcome.clone(), result, frame);
+            slot.status = Status::Settled { ran: true, outcome };
         }
     }
 
-    /// Gives every queued call this outcome: its turn will not come.
-    pub(crate) fn give_up_queued(&mut self, why: NotStarted) {
+    /// Gives every call that was not started this outcome: its turn will not come.
+    pub(crate) fn give_up_pending(&mut self, why: NotStarted, frame: &mut Frame, out: &mut Out) {
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_pending()) {
+            slot.give_up(Outcome::NotStarted { why }, frame, out);
+        }
+    }
+
+    /// Does not wait any longer for outputs to be put aside.
+    pub(crate) fn give_up_storing(&mut self, frame: &mut Frame, out: &mut Out) {
         for slot in &mut self.slots {
-            if slot.status == Status::Queued {
-                let outcome = Outcome::NotStarted { why };
-                slot.status = Status::Settled { ran: false, outcome };
-            }
+            let Status::Storing { id, outcome } = &slot.status else { continue };
+            frame.close(*id);
+            out.emit(Effect::Cancel { id: *id });
+            let outcome = cut(outcome.clone(), &no_time(), frame);
+            slot.status = Status::Settled { ran: true, outcome };
         }
     }
 
@@ -182,26 +380,129 @@ impl Board {
         }
     }
 
-    /// Cancels every running call and forgets it. Only for calls without a trace in the world,
-    /// with the response they came from (Part 7, decision 6).
-    pub(crate) fn discard_running(&mut self, frame: &mut Frame, out: &mut Out) {
-        for id in self.running() {
-            frame.close(id);
-            out.emit(Effect::Cancel { id });
+    /// Cancels whatever is open about the calls and forgets them. Only for calls without a trace in
+    /// the world, with the response they came from (Part 7, decision 6).
+    pub(crate) fn discard(&mut self, frame: &mut Frame, out: &mut Out) {
+        for slot in self.slots.drain(..) {
+            let under_way = match slot.status {
+                Status::Running(id) | Status::Storing { id, .. } => Some(id),
+                Status::Unvetted
+                | Status::Vetting(_)
+                | Status::Wanting { .. }
+                | Status::Asking(_)
+                | Status::Queued
+                | Status::Settled { .. } => None,
+            };
+            for id in slot.asked().into_iter().chain(under_way) {
+                frame.close(id);
+                out.emit(Effect::Cancel { id });
+            }
         }
-        self.slots.clear();
     }
 
-    /// The results of all calls, in call order. A call without outcome is given up.
-    pub(crate) fn into_results(mut self) -> Vec<CallResult> {
-        self.give_up_queued(NotStarted::Interrupted);
-        let results = self.slots.into_iter().filter_map(|slot| {
+    /// The results of all calls, in call order, with what each call lacks. Every call is settled.
+    pub(crate) fn into_results(self) -> Vec<(CallResult, Vec<RuleId>)> {
+        let results = self.slots.into_iter().map(|slot| {
             let outcome = match slot.status {
                 Status::Settled { outcome, .. } => outcome,
-                Status::Queued | Status::Running(_) => return None,
+                Status::Unvetted
+                | Status::Vetting(_)
+                | Status::Wanting { .. }
+                | Status::Asking(_)
+                | Status::Queued
+                | Status::Running(_)
+                | Status::Storing { .. } => Outcome::NotStarted { why: NotStarted::Interrupted },
             };
-            Some(CallResult { call: slot.call, wire_id: slot.wire_id, name: slot.name, outcome })
+            let edited = slot.edited.then_some(slot.args);
+            let (call, wire_id, name) = (slot.call, slot.wire_id, slot.name);
+            (CallResult { call, wire_id, name, outcome, edited }, slot.lacks)
         });
         results.collect()
+    }
+}
+
+impl Slot {
+    /// Starts the call; says whether it runs now.
+    fn start(&mut self, frame: &mut Frame, out: &mut Out) -> bool {
+        if self.kind.is_task() {
+            self.start_task(frame, out);
+            return false;
+        }
+        let id = frame.open(EffectKind::RunTool);
+        self.status = Status::Running(id);
+        let allowance = allowance(self.kind, frame);
+        let (call, name, args) = (self.call, self.name.clone(), self.args.clone());
+        out.emit(Effect::RunTool { id, call, name, args, allowance });
+        true
+    }
+
+    /// Starts the call in the background. It is settled at once, by its acknowledgement.
+    fn start_task(&mut self, frame: &mut Frame, out: &mut Out) {
+        let limits = &frame.config.limits;
+        let full = frame.tasks.len() >= limits.parallel_tasks as usize;
+        if full || frame.counters.tasks >= limits.tasks {
+            let limit = if full { limits.parallel_tasks } else { limits.tasks };
+            let outcome = Outcome::Refused { why: GateRefusal::TooManyTasks { limit } };
+            self.status = Status::Settled { ran: false, outcome };
+            return;
+        }
+        let effect = frame.open(EffectKind::StartTask);
+        frame.counters.tasks += 1;
+        let task = TaskId(frame.counters.tasks);
+        let (call, tool) = (self.call, self.name.clone());
+        let lacks = self.lacks.clone();
+        frame.tasks.push(Task { task, effect, tool: tool.clone(), lacks });
+        out.emit(Effect::Notify(Notice::TaskStarted { task, call, tool: tool.clone() }));
+        let (args, allowance) = (self.args.clone(), allowance(self.kind, frame));
+        out.emit(Effect::StartTask { id: effect, task, call, name: tool, args, allowance });
+        self.status = Status::Settled { ran: true, outcome: Outcome::Acknowledged { task } };
+    }
+}
+
+/// What a child may spend: what is left.
+fn allowance(kind: ToolKind, frame: &Frame) -> Option<Allowance> {
+    let (limits, spent) = (&frame.config.limits, frame.counters.spent);
+    let left = |limit: u64, used: u64| (limit > 0).then(|| limit.saturating_sub(used));
+    kind.is_child().then(|| Allowance {
+        tokens: left(limits.tokens, spent.tokens),
+        nanos: left(limits.nanos, spent.nanos),
+        depth: frame.config.lineage.len() as u32 + 1,
+    })
+}
+
+/// What a report comes to.
+pub(crate) fn ended(report: ToolReport) -> Outcome {
+    let output = report.output;
+    match report.status {
+        ToolStatus::Succeeded => Outcome::Succeeded { output },
+        ToolStatus::Failed => Outcome::Failed { output },
+        ToolStatus::TimedOut => Outcome::TimedOut { output },
+        ToolStatus::Cancelled => Outcome::Unknown { output },
+        ToolStatus::Partial => Outcome::Partial { output },
+    }
+}
+
+fn no_time() -> Stored {
+    Stored::Failed { problem: "the run was interrupted".into() }
+}
+
+/// The outcome with the middle of its output left out.
+fn cut(outcome: Outcome, whole: &Stored, frame: &Frame) -> Outcome {
+    let whole = match whole {
+        Stored::Kept { reference } => Ok(reference.as_str()),
+        Stored::Failed { problem } => Err(problem.as_str()),
+    };
+    let inline = frame.config.limits.inline_result_bytes;
+    let short = |output: alloc::string::String| wording::cut_in_the_middle(&output, inline, whole);
+    match outcome {
+        Outcome::Succeeded { output } => Outcome::Succeeded { output: short(output) },
+        Outcome::Failed { output } => Outcome::Failed { output: short(output) },
+        Outcome::TimedOut { output } => Outcome::TimedOut { output: short(output) },
+        Outcome::Unknown { output } => Outcome::Unknown { output: short(output) },
+        Outcome::Partial { output } => Outcome::Partial { output: short(output) },
+        Outcome::Acknowledged { .. }
+        | Outcome::NotApproved { .. }
+        | Outcome::NotStarted { .. }
+        | Outcome::Refused { .. } => outcome,
     }
 }

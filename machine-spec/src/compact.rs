@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Candidate;
 use crate::frame::Frame;
-use crate::message::{Entry, Origin};
+use crate::message::{CallResult, Entry, Origin, Outcome};
 use crate::transcript::Transcript;
+use crate::view::View;
 
 /// What the run remembers of its compactions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -29,6 +30,66 @@ pub(crate) struct Cut {
     pub kept: u32,
     /// Visible entries before it.
     pub dropped: u32,
+}
+
+/// A result longer than this many characters is stale in a head that is summed up.
+const STALE: usize = 800;
+/// How many characters of a stale result are left.
+const STALE_LEFT: usize = 600;
+
+/// What leaves the view, as a summariser reads it: a copy in which long results are cut short. The
+/// conversation itself is never rewritten (document 1, 1.8). Each trim leaves the older half of the
+/// rest away, at the start of a round.
+pub(crate) fn head(frame: &Frame, kept: u32, trims: u32) -> View {
+    let transcript = &frame.transcript;
+    let before = transcript.at(transcript.len() - kept);
+    let mut entries = crate::view::visible(before);
+    for _ in 0..trims {
+        let half = entries.len().div_ceil(2);
+        let round = |entry: &&Entry| !matches!(entry, Entry::Results(_));
+        let from = entries.iter().skip(half).position(round).map_or(entries.len(), |at| half + at);
+        if from == entries.len() {
+            break;
+        }
+        entries.drain(..from);
+    }
+    let copy: Transcript = entries.into_iter().map(shortened).collect();
+    View::of(&copy)
+}
+
+fn shortened(entry: &Entry) -> Entry {
+    match entry {
+        Entry::Results(results) => Entry::Results(results.iter().map(short_result).collect()),
+        // In the copy a boundary is what it says: there is nothing before it.
+        Entry::Boundary(boundary) => Entry::Said(boundary.said.clone()),
+        Entry::Said(_) | Entry::Reply(_) | Entry::Aside(_) => entry.clone(),
+    }
+}
+
+fn short_result(result: &CallResult) -> CallResult {
+    let mut result = result.clone();
+    match &mut result.outcome {
+        Outcome::Succeeded { output }
+        | Outcome::Failed { output }
+        | Outcome::TimedOut { output }
+        | Outcome::Unknown { output }
+        | Outcome::Partial { output } => shorten(output),
+        Outcome::Acknowledged { .. }
+        | Outcome::NotApproved { .. }
+        | Outcome::NotStarted { .. }
+        | Outcome::Refused { .. } => {}
+    }
+    result
+}
+
+fn shorten(output: &mut String) {
+    if output.chars().nth(STALE).is_none() {
+        return;
+    }
+    if let Some((end, _)) = output.char_indices().nth(STALE_LEFT) {
+        output.truncate(end);
+        output.push('…');
+    }
 }
 
 /// Tokens of a window that input may fill: the rest is for the output.

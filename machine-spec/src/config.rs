@@ -1,6 +1,6 @@
 //! What a run is configured with: candidates, tools, hooks, requirements, limits, policy.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,9 +8,10 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::flags::Flags;
+use crate::ids::HookId;
 use crate::limits::Limits;
-use crate::model::closed_enum;
-use crate::policy::Policy;
+use crate::model::{CallFacts, Usage, closed_enum};
+use crate::policy::{Compactor, Policy, Tasks};
 use crate::transcript::Transcript;
 
 /// The word that forces some tool without naming one.
@@ -29,6 +30,15 @@ pub struct RunConfig {
     /// The stop hooks, in the order in which their answers are weighed.
     #[serde(default)]
     pub stop_hooks: Vec<HookSpec>,
+    /// The hooks that are asked about every call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_hooks: Vec<HookSpec>,
+    /// The hooks that see every complete batch of results before the model does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batch_hooks: Vec<HookSpec>,
+    /// The hooks that are asked before a compaction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compact_hooks: Vec<HookSpec>,
     /// The required-tool rules.
     #[serde(default)]
     pub rules: Vec<Rule>,
@@ -39,6 +49,16 @@ pub struct RunConfig {
     /// none.
     #[serde(default)]
     pub force_tool: String,
+    /// The JSON Schema that the answer must satisfy, as JSON text; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output_schema: String,
+    /// The names of the runs from the outermost to this one; empty for a run that is nobody's
+    /// child. Approvals carry it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lineage: Vec<String>,
+    /// The call that an earlier run of the session left pending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<DeferredCall>,
     /// Every bound.
     #[serde(default)]
     pub limits: Limits,
@@ -64,6 +84,50 @@ pub struct Candidate {
     pub context_window: u64,
     /// Tokens of the window that are reserved for the output.
     pub max_output: u64,
+    /// What it costs; absent when that is not known, which is not nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// Whether its credential can be looked up again when it is not accepted.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub refreshable: bool,
+}
+
+/// What tokens cost, in billionths of a dollar for one token: three dollars for a million tokens
+/// are 3,000.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Input.
+    pub input: u64,
+    /// Output.
+    pub output: u64,
+    /// Input read from the prompt cache.
+    pub cache_read: u64,
+    /// Input written to the prompt cache.
+    pub cache_write: u64,
+}
+
+impl Price {
+    /// What this usage costs, in billionths of a dollar. Unreported parts cost nothing here.
+    #[must_use]
+    pub fn of(&self, usage: &Usage) -> u64 {
+        let cost = |n: Option<u64>, price: u64| n.unwrap_or(0).saturating_mul(price);
+        cost(usage.input, self.input)
+            .saturating_add(cost(usage.output, self.output))
+            .saturating_add(cost(usage.cache_read, self.cache_read))
+            .saturating_add(cost(usage.cache_write, self.cache_write))
+    }
+}
+
+/// A call that a run left pending.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DeferredCall {
+    /// Name of the tool.
+    pub name: String,
+    /// The arguments, as JSON text.
+    pub args: String,
+    /// What the edge found out about them.
+    pub facts: CallFacts,
 }
 
 /// A tool as the model sees it.
@@ -78,6 +142,52 @@ pub struct ToolSpec {
     /// Whether it has no effect on the world: a started call may then be discarded with the
     /// response it came from.
     pub read_only: bool,
+    /// What a call of it is.
+    #[serde(default, skip_serializing_if = "ToolKind::is_plain")]
+    pub kind: ToolKind,
+}
+
+closed_enum! {
+    /// What a call of a tool is.
+    #[derive(Default)]
+    ToolKind {
+        /// Something that ends before the model goes on.
+        #[default]
+        Plain = "plain",
+        /// A background task: its result is an acknowledgement.
+        Task = "task",
+        /// A child run that ends before the model goes on.
+        Child = "child",
+        /// A child run in the background.
+        ChildTask = "child_task",
+    }
+}
+
+impl ToolKind {
+    const fn is_plain(&self) -> bool {
+        match self {
+            ToolKind::Plain => true,
+            ToolKind::Task | ToolKind::Child | ToolKind::ChildTask => false,
+        }
+    }
+
+    /// Whether a call of it runs on in the background.
+    #[must_use]
+    pub const fn is_task(self) -> bool {
+        match self {
+            ToolKind::Task | ToolKind::ChildTask => true,
+            ToolKind::Plain | ToolKind::Child => false,
+        }
+    }
+
+    /// Whether a call of it is a run of its own.
+    #[must_use]
+    pub const fn is_child(self) -> bool {
+        match self {
+            ToolKind::Child | ToolKind::ChildTask => true,
+            ToolKind::Plain | ToolKind::Task => false,
+        }
+    }
 }
 
 /// A hook of the configuration.
@@ -85,6 +195,44 @@ pub struct ToolSpec {
 pub struct HookSpec {
     /// Name for people.
     pub name: String,
+    /// What its failure means. Only a tool hook may fail closed.
+    #[serde(default, skip_serializing_if = "FailMode::is_open")]
+    pub on_failure: FailMode,
+}
+
+closed_enum! {
+    /// What the failure of a hook means.
+    #[derive(Default)]
+    FailMode {
+        /// Nothing: the run goes on.
+        #[default]
+        Open = "open",
+        /// The call it was asked about does not run.
+        Closed = "closed",
+    }
+}
+
+impl FailMode {
+    const fn is_open(&self) -> bool {
+        match self {
+            FailMode::Open => true,
+            FailMode::Closed => false,
+        }
+    }
+}
+
+closed_enum! {
+    /// What a hook is asked about.
+    HookPoint {
+        /// The end of the turn.
+        Stop = "stop",
+        /// A call.
+        Tool = "tool",
+        /// A complete batch of results.
+        Batch = "batch",
+        /// A compaction.
+        Compact = "compact",
+    }
 }
 
 /// When the user's words match `when`, each of `tools` must be called successfully.
@@ -94,6 +242,31 @@ pub struct Rule {
     pub when: String,
     /// The required tools.
     pub tools: Vec<String>,
+    /// Whether they must be called in this order: a later one is refused until the earlier ones
+    /// have succeeded.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub ordered: bool,
+    /// The arguments that a call must have to count, by tool: a JSON object whose members it must
+    /// hold. It is matched at the edge.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub args: BTreeMap<String, String>,
+}
+
+impl Rule {
+    /// A rule that requires these tools, in any order, with any arguments.
+    #[must_use]
+    pub fn new(when: &str, tools: &[&str]) -> Rule {
+        let tools = tools.iter().map(|tool| String::from(*tool)).collect();
+        Rule { when: when.into(), tools, ordered: false, args: BTreeMap::new() }
+    }
+}
+
+impl HookSpec {
+    /// A hook whose failure means nothing.
+    #[must_use]
+    pub fn new(name: &str) -> HookSpec {
+        HookSpec { name: name.into(), on_failure: FailMode::Open }
+    }
 }
 
 /// A fault of a configuration.
@@ -120,6 +293,14 @@ closed_enum! {
         DuplicateTool = "duplicate_tool",
         /// No tool has this name.
         UnknownTool = "unknown_tool",
+        /// Only a tool hook may fail closed.
+        CannotFailClosed = "cannot_fail_closed",
+        /// There is a money budget, and nobody knows what this candidate costs.
+        UnknownPrice = "unknown_price",
+        /// Memory should see what a compaction takes away, and compaction is off.
+        NothingToFlush = "nothing_to_flush",
+        /// A tool is forced, and no tool round is allowed.
+        ForcedWithoutRounds = "forced_without_rounds",
         /// A rule requires nothing.
         EmptyRule = "empty_rule",
         /// A bound is too small for anything to happen.
@@ -141,7 +322,9 @@ impl RunConfig {
         self.judge_candidates(&mut faults);
         self.judge_tools(&mut faults);
         self.judge_rules(&mut faults);
+        self.judge_hooks(&mut faults);
         self.judge_limits(&mut faults);
+        self.judge_budgets(&mut faults);
         if let Some(at) = self.history.first_unpaired() {
             faults.push(fault(format!("history[{at}]"), FaultKind::HistoryUnpaired, ""));
         }
@@ -182,6 +365,10 @@ impl RunConfig {
                 faults.push(fault(format!("tools[{i}]"), FaultKind::DuplicateTool, &tool.name));
             }
         }
+        if !self.force_tool.is_empty() && self.limits.tool_rounds == 0 {
+            let at = "force_tool".into();
+            faults.push(fault(at, FaultKind::ForcedWithoutRounds, &self.force_tool));
+        }
         let named = !matches!(self.force_tool.as_str(), "" | ANY_TOOL);
         if named && self.tool(&self.force_tool).is_none() {
             faults.push(fault("force_tool".into(), FaultKind::UnknownTool, &self.force_tool));
@@ -193,11 +380,44 @@ impl RunConfig {
             if rule.tools.is_empty() {
                 faults.push(fault(format!("rules[{i}].tools"), FaultKind::EmptyRule, &rule.when));
             }
+            for tool in rule.args.keys().filter(|tool| !rule.tools.contains(tool)) {
+                faults.push(fault(format!("rules[{i}].args"), FaultKind::UnknownTool, tool));
+            }
             for (j, tool) in rule.tools.iter().enumerate() {
                 if self.tool(tool).is_none() {
                     let at = format!("rules[{i}].tools[{j}]");
                     faults.push(fault(at, FaultKind::UnknownTool, tool));
                 }
+            }
+        }
+    }
+
+    fn judge_hooks(&self, faults: &mut Vec<Fault>) {
+        for (_, point, hook) in self.hooks() {
+            if point != HookPoint::Tool && hook.on_failure == FailMode::Closed {
+                let at = format!("{point}_hooks.{}.on_failure", hook.name);
+                faults.push(fault(at, FaultKind::CannotFailClosed, "closed"));
+            }
+        }
+    }
+
+    /// What contradicts itself about budgets and children.
+    fn judge_budgets(&self, faults: &mut Vec<Fault>) {
+        if self.limits.nanos > 0 {
+            for (i, candidate) in self.candidates.iter().enumerate() {
+                if candidate.price.is_none() {
+                    let at = format!("candidates[{i}].price");
+                    faults.push(fault(at, FaultKind::UnknownPrice, &candidate.model));
+                }
+            }
+        }
+        if self.policy.flush && self.policy.compact == Compactor::Off {
+            faults.push(fault("policy.flush".into(), FaultKind::NothingToFlush, "off"));
+        }
+        if self.policy.tasks == Tasks::Wait && self.limits.task_wait_ms == 0 {
+            let wants = self.tools.iter().any(|tool| tool.kind.is_task());
+            if wants {
+                faults.push(fault("limits.task_wait_ms".into(), FaultKind::LimitTooSmall, "0"));
             }
         }
     }
@@ -221,6 +441,24 @@ impl RunConfig {
         {
             faults.push(fault("limits".into(), FaultKind::LimitTooLarge, ""));
         }
+    }
+
+    /// All hooks with what they are asked about, in the order of their ids.
+    pub fn hooks(&self) -> impl Iterator<Item = (HookId, HookPoint, &HookSpec)> {
+        self.stop_hooks
+            .iter()
+            .map(|hook| (HookPoint::Stop, hook))
+            .chain(self.tool_hooks.iter().map(|hook| (HookPoint::Tool, hook)))
+            .chain(self.batch_hooks.iter().map(|hook| (HookPoint::Batch, hook)))
+            .chain(self.compact_hooks.iter().map(|hook| (HookPoint::Compact, hook)))
+            .enumerate()
+            .map(|(at, (point, hook))| (HookId(at as u16), point, hook))
+    }
+
+    /// The hook with this id.
+    #[must_use]
+    pub fn hook(&self, id: HookId) -> Option<&HookSpec> {
+        self.hooks().nth(usize::from(id.0)).map(|(_, _, hook)| hook)
     }
 
     /// The tool of this name.

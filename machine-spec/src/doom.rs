@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{Slot, Status};
 use crate::digest::Digest;
-use crate::message::Outcome;
+use crate::message::{GateRefusal, Outcome};
 use crate::wording;
 
 /// How often a cycle must be seen.
@@ -82,9 +82,16 @@ fn identity(slot: &Slot) -> Digest {
 }
 
 fn sighting(slot: &Slot) -> Option<Sighting> {
-    let Status::Settled { ran: true, outcome } = &slot.status else { return None };
+    let Status::Settled { outcome, .. } = &slot.status else { return None };
     let ended = match outcome {
-        Outcome::Succeeded { .. } | Outcome::Failed { .. } | Outcome::TimedOut { .. } => true,
+        Outcome::Succeeded { .. }
+        | Outcome::Failed { .. }
+        | Outcome::TimedOut { .. }
+        | Outcome::Partial { .. }
+        | Outcome::Acknowledged { .. }
+        // Asking for the same again and again is a cycle too.
+        | Outcome::NotApproved { .. } => true,
+        Outcome::Refused { why: GateRefusal::Denied { .. } } => true,
         Outcome::Unknown { .. } | Outcome::NotStarted { .. } | Outcome::Refused { .. } => false,
     };
     let (text, is_error) = wording::outcome(outcome);

@@ -8,14 +8,16 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::board::{Board, Slot};
+use crate::estimate::text_tokens;
 use crate::frame::Frame;
 use crate::ids::AttemptId;
-use crate::message::{Block, Call, Reply, Thinking, Wholeness};
+use crate::message::{Block, Call, NotStarted, Outcome, Reply, Thinking, Wholeness};
 use crate::model::{
     ArgsVerdict, BlockEnd, BlockKind, CallFacts, ErrorClass, Failure, ModelEvent, StopReason,
     StreamPhase, Usage,
 };
 use crate::rejection::Cause;
+use crate::rooms::Out;
 
 /// What a response has said so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -179,21 +181,8 @@ impl Draft {
         let BlockKind::Call { name, .. } = &draft.kind else { return Heard::Fine };
         let blank = draft.text.trim().is_empty();
         let args = if blank { "{}" } else { draft.text.as_str() };
-        let canonical = match facts.args {
-            ArgsVerdict::Valid { canonical } => canonical,
-            ArgsVerdict::Malformed { .. } | ArgsVerdict::Invalid { .. } => 0,
-        };
-        let slot = Slot {
-            call: frame.mint_call(),
-            block: index as u32,
-            wire_id: Arc::from(""),
-            name: Arc::from(name.as_str()),
-            args: Arc::from(args),
-            canonical,
-            safety: facts.safety,
-            read_only: frame.config.tool(name).is_some_and(|tool| tool.read_only),
-            status: crate::gate::judge(name, &facts, frame.config()),
-        };
+        let call = frame.mint_call();
+        let slot = Slot::judged(call, index as u32, name, args, &facts, frame);
         draft.text = String::new();
         draft.state = BlockState::Done(BlockEnd::Call(facts));
         self.board.slots.push(slot);
@@ -249,10 +238,28 @@ impl Draft {
         })
     }
 
-    /// The call that stands in the last block, if the last block is one.
-    pub(crate) fn last_block_call(&mut self) -> Option<&mut Slot> {
-        let last = self.blocks.len().checked_sub(1)? as u32;
-        self.board.slots.last_mut().filter(|slot| slot.block == last)
+    /// Does not start the call that stands in the last block, if the last block is one.
+    pub(crate) fn give_up_last_call(&mut self, frame: &mut Frame, out: &mut Out) {
+        let last = (self.blocks.len() as u32).checked_sub(1);
+        let slot = self.board.slots.last_mut().filter(|slot| Some(slot.block) == last);
+        if let Some(slot) = slot.filter(|slot| slot.is_pending()) {
+            slot.give_up(Outcome::NotStarted { why: NotStarted::OutputLimit }, frame, out);
+        }
+    }
+
+    /// Counts what a discarded response used: nothing came of it, but it was paid for. A request
+    /// that was answered by nothing at all is not charged.
+    pub(crate) fn charge(&self, frame: &mut Frame) {
+        if !self.blocks.is_empty() || self.usage != Usage::default() {
+            frame.charge(&self.usage, self.said_tokens());
+        }
+    }
+
+    /// Estimated tokens of what was said so far, for a provider that counts nothing.
+    pub(crate) fn said_tokens(&self) -> u64 {
+        let texts = self.blocks.iter().map(|block| text_tokens(&block.text));
+        let calls = self.board.slots.iter().map(|slot| text_tokens(&slot.args));
+        texts.chain(calls).sum()
     }
 
     /// Files the draft as a reply and hands back the board of its calls, whose ids on the wire are

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::because::Owner;
-use crate::ids::{AttemptId, CallId, CandidateId, EffectId, HookId, RuleId};
+use crate::ids::{AttemptId, CallId, CandidateId, EffectId, HookId, RuleId, TaskId};
+use crate::message::Orphan;
 use crate::model::{ErrorClass, Failure, StopReason, StreamPhase, closed_enum};
 use crate::policy::Compactor;
 use crate::rejection::Rejection;
@@ -36,6 +37,82 @@ pub enum Effect {
         name: Arc<str>,
         /// JSON text that satisfies the schema of the tool.
         args: Arc<str>,
+        /// What a child run may spend, when the tool is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        allowance: Option<Allowance>,
+    },
+    /// Start this call in the background and report `TaskEnded` when it is over. Its result in the
+    /// conversation is an acknowledgement, which is not its completion.
+    StartTask {
+        /// Answered by `TaskEnded`.
+        id: EffectId,
+        /// The task.
+        task: TaskId,
+        /// The call it comes from.
+        call: CallId,
+        /// Name of a declared tool.
+        name: Arc<str>,
+        /// JSON text that satisfies the schema of the tool.
+        args: Arc<str>,
+        /// What a child run may spend, when the tool is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        allowance: Option<Allowance>,
+    },
+    /// Ask somebody whether this call may run and report `ApprovalGiven`.
+    AskApproval {
+        /// Answered by `ApprovalGiven`.
+        id: EffectId,
+        /// The call.
+        call: CallId,
+        /// Name of the tool.
+        name: Arc<str>,
+        /// The arguments that would run, and no others.
+        args: Arc<str>,
+        /// Why it is asked; empty when a rule says so.
+        reason: String,
+        /// Whose call it is: the names of the runs from the outermost to this one. Empty for a
+        /// run that is nobody's child.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lineage: Vec<String>,
+    },
+    /// Keep the whole output of the tool that just came back, and report `ResultStored`.
+    StoreResult {
+        /// Answered by `ResultStored`.
+        id: EffectId,
+        /// The effect whose output it is.
+        of: EffectId,
+        /// The call.
+        call: CallId,
+        /// Its size in bytes.
+        bytes: u64,
+    },
+    /// Look what is known for these words and report `MemoryRecalled`.
+    RecallMemory {
+        /// Answered by `MemoryRecalled`.
+        id: EffectId,
+        /// The user's own words.
+        query: String,
+    },
+    /// Remember what is about to leave the view and report `MemoryFlushed`.
+    FlushMemory {
+        /// Answered by `MemoryFlushed`.
+        id: EffectId,
+        /// What leaves.
+        head: View,
+    },
+    /// Look up the credential of this candidate again and report `CredentialRefreshed`.
+    RefreshCredential {
+        /// Answered by `CredentialRefreshed`.
+        id: EffectId,
+        /// Whose.
+        candidate: CandidateId,
+    },
+    /// Hold the answer against the wanted schema and report `OutputChecked`.
+    CheckOutput {
+        /// Answered by `OutputChecked`.
+        id: EffectId,
+        /// The answer.
+        text: String,
     },
     /// Summarise this head of the conversation and report `Compacted`.
     Compact {
@@ -70,6 +147,11 @@ pub enum Effect {
         /// The effect to stop.
         id: EffectId,
     },
+    /// Let this background task run on without us: nobody will hear how it ends.
+    Detach {
+        /// The task's effect.
+        id: EffectId,
+    },
     /// Tell observers.
     Notify(Notice),
     /// Tell observers that an input was refused.
@@ -85,6 +167,20 @@ closed_enum! {
         CallModel = "call_model",
         /// See [`Effect::RunTool`].
         RunTool = "run_tool",
+        /// See [`Effect::StartTask`].
+        StartTask = "start_task",
+        /// See [`Effect::AskApproval`].
+        AskApproval = "ask_approval",
+        /// See [`Effect::StoreResult`].
+        StoreResult = "store_result",
+        /// See [`Effect::RecallMemory`].
+        RecallMemory = "recall_memory",
+        /// See [`Effect::FlushMemory`].
+        FlushMemory = "flush_memory",
+        /// See [`Effect::RefreshCredential`].
+        RefreshCredential = "refresh_credential",
+        /// See [`Effect::CheckOutput`].
+        CheckOutput = "check_output",
         /// See [`Effect::Compact`].
         Compact = "compact",
         /// See [`Effect::AskHook`].
@@ -93,6 +189,8 @@ closed_enum! {
         SetTimer = "set_timer",
         /// See [`Effect::Cancel`].
         Cancel = "cancel",
+        /// See [`Effect::Detach`].
+        Detach = "detach",
         /// See [`Effect::Notify`].
         Notify = "notify",
         /// See [`Effect::Reject`].
@@ -109,6 +207,14 @@ impl Effect {
         match self {
             Effect::CallModel { .. } => EffectKind::CallModel,
             Effect::RunTool { .. } => EffectKind::RunTool,
+            Effect::StartTask { .. } => EffectKind::StartTask,
+            Effect::AskApproval { .. } => EffectKind::AskApproval,
+            Effect::StoreResult { .. } => EffectKind::StoreResult,
+            Effect::RecallMemory { .. } => EffectKind::RecallMemory,
+            Effect::FlushMemory { .. } => EffectKind::FlushMemory,
+            Effect::RefreshCredential { .. } => EffectKind::RefreshCredential,
+            Effect::CheckOutput { .. } => EffectKind::CheckOutput,
+            Effect::Detach { .. } => EffectKind::Detach,
             Effect::Compact { .. } => EffectKind::Compact,
             Effect::AskHook { .. } => EffectKind::AskHook,
             Effect::SetTimer { .. } => EffectKind::SetTimer,
@@ -133,6 +239,50 @@ pub struct SealedRequest {
     pub view: View,
     /// Which tools the model may call.
     pub tools: ToolChoice,
+    /// How the response travels.
+    #[serde(default, skip_serializing_if = "Transport::is_stream")]
+    pub transport: Transport,
+    /// Output tokens it may use, when they are fewer than the candidate's own limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u64>,
+    /// What is left out because the endpoint does not know it, in the edge's own words, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Arc<str>>,
+}
+
+closed_enum! {
+    /// How a response travels.
+    #[derive(Default)]
+    Transport {
+        /// Piece by piece.
+        #[default]
+        Stream = "stream",
+        /// In one piece: the last resort where streams break.
+        Whole = "whole",
+    }
+}
+
+impl Transport {
+    const fn is_stream(&self) -> bool {
+        match self {
+            Transport::Stream => true,
+            Transport::Whole => false,
+        }
+    }
+}
+
+/// What a child run may spend at most: what is left of its parent's budgets. Zero means nothing is
+/// left; absent means that the parent has no such budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Allowance {
+    /// Tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Money, in billionths of a dollar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nanos: Option<u64>,
+    /// How deep the child stands: 1 for a child of an outermost run.
+    pub depth: u32,
 }
 
 /// Which tools the model may call.
@@ -164,6 +314,30 @@ pub enum HookQuestion {
         reentries: u32,
         /// The text of the answer.
         last_text: String,
+        /// Background tasks that still run.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tasks: Vec<TaskId>,
+    },
+    /// May this call run?
+    Tool {
+        /// The call.
+        call: CallId,
+        /// Name of the tool.
+        tool: Arc<str>,
+        /// The arguments, as JSON text.
+        args: Arc<str>,
+    },
+    /// All calls of a response have their results. Should the model see them?
+    Batch {
+        /// The calls, in order.
+        calls: Vec<CallId>,
+    },
+    /// May the head of the conversation become a summary?
+    Compact {
+        /// Entries that would leave the view.
+        dropped: u32,
+        /// Whether the provider already refused the view.
+        overflowed: bool,
     },
 }
 
@@ -174,6 +348,10 @@ closed_enum! {
         Backoff = "backoff",
         /// The time that cancelled tools get to settle.
         Settle = "settle",
+        /// The time budget of the run.
+        TimeLimit = "time_limit",
+        /// How long an answer waits for background tasks.
+        Tasks = "tasks",
     }
 }
 
@@ -258,6 +436,65 @@ pub enum Notice {
         /// Which request for repair it is, from 1.
         n: u32,
     },
+    /// A parameter is left out of the requests to this candidate from now on (B040).
+    ParameterLeftOut {
+        /// The candidate.
+        candidate: CandidateId,
+        /// What is left out, in the edge's own word.
+        what: Arc<str>,
+    },
+    /// Fewer output tokens are asked for, so that the view fits.
+    OutputShrunk {
+        /// Output tokens of the requests that follow.
+        to: u64,
+    },
+    /// A call did not pass the gate, or runs otherwise than the model asked.
+    CallGated {
+        /// The call.
+        call: CallId,
+        /// Why or how.
+        verdict: Gated,
+    },
+    /// A call became a background task.
+    TaskStarted {
+        /// The task.
+        task: TaskId,
+        /// The call.
+        call: CallId,
+        /// Name of the tool.
+        tool: Arc<str>,
+    },
+    /// A background task is over and its report waits to be absorbed.
+    TaskReported {
+        /// The task.
+        task: TaskId,
+    },
+    /// The run ended before these background tasks did.
+    TasksLeft {
+        /// The tasks, oldest first.
+        orphans: Vec<Orphan>,
+    },
+    /// There is no other credential for this candidate.
+    CredentialMissing {
+        /// The candidate.
+        candidate: CandidateId,
+        /// What went wrong.
+        problem: String,
+    },
+    /// Memory could not be asked, or could not take something down; the run goes on without.
+    MemoryFailed {
+        /// What went wrong.
+        problem: String,
+    },
+    /// A large result could not be kept whole; its head and tail stand in the conversation.
+    StoreFailed {
+        /// The call.
+        call: CallId,
+        /// What went wrong.
+        problem: String,
+    },
+    /// The model may speak about its last results, once and without tools.
+    WrapUpAsked,
     /// The head of the conversation became a summary.
     Compacted {
         /// Estimated tokens of a request before.
@@ -323,5 +560,23 @@ closed_enum! {
         Truncated = "truncated",
         /// Paused by the provider.
         Paused = "paused",
+        /// It does not satisfy the wanted schema.
+        WrongShape = "wrong_shape",
+    }
+}
+
+closed_enum! {
+    /// Why a call does not run as the model asked.
+    Gated {
+        /// A rule or a hook forbids it.
+        Denied = "denied",
+        /// Somebody was asked and said no.
+        Refused = "refused",
+        /// Somebody was asked and did not say yes.
+        Unanswered = "unanswered",
+        /// Somebody or a hook changed its arguments.
+        Edited = "edited",
+        /// It waits for a later run.
+        Deferred = "deferred",
     }
 }

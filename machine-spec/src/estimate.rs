@@ -5,7 +5,7 @@
 //! characters and one per three bytes (measured against real counts in document 1, section 1.7),
 //! plus a fixed price per message, block and call for the envelope that providers add.
 
-use crate::message::{Block, Entry, Outcome, Reply, Said};
+use crate::message::{Block, Entry, GateRefusal, NotApproved, Outcome, Reply, Said};
 
 /// Tokens charged for each message, block and call besides its text.
 const ENVELOPE: u64 = 6;
@@ -51,9 +51,18 @@ pub fn entry_tokens(entry: &Entry) -> u64 {
                     Outcome::Succeeded { output }
                     | Outcome::Failed { output }
                     | Outcome::TimedOut { output }
+                    | Outcome::Partial { output }
                     | Outcome::Unknown { output } => text_tokens(output),
-                    Outcome::NotStarted { .. } | Outcome::Refused { .. } => 0,
+                    Outcome::NotApproved { how: NotApproved::Denied { reason } }
+                    | Outcome::Refused { why: GateRefusal::Denied { reason } } => {
+                        text_tokens(reason)
+                    }
+                    Outcome::Acknowledged { .. }
+                    | Outcome::NotApproved { .. }
+                    | Outcome::NotStarted { .. }
+                    | Outcome::Refused { .. } => 0,
                 };
+                let text = text + result.edited.as_deref().map_or(0, text_tokens);
                 // The rendered wording round an outcome stays under sixty tokens.
                 ENVELOPE + text_tokens(&result.wire_id) + text + 60
             })

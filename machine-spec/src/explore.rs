@@ -127,6 +127,14 @@ impl Seen {
                     self.owners.insert(request.owner);
                 }
                 Effect::RunTool { .. }
+                | Effect::StartTask { .. }
+                | Effect::AskApproval { .. }
+                | Effect::StoreResult { .. }
+                | Effect::RecallMemory { .. }
+                | Effect::FlushMemory { .. }
+                | Effect::RefreshCredential { .. }
+                | Effect::CheckOutput { .. }
+                | Effect::Detach { .. }
                 | Effect::Compact { .. }
                 | Effect::AskHook { .. }
                 | Effect::SetTimer { .. }

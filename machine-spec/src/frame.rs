@@ -11,12 +11,13 @@ use core::ops::Deref;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::compact::Compactions;
-use crate::config::{Candidate, RunConfig};
+use crate::config::{Candidate, DeferredCall, HookPoint, RunConfig};
 use crate::digest::Digest;
 use crate::doom::Doom;
 use crate::effect::EffectKind;
 use crate::estimate::text_tokens;
-use crate::ids::{AttemptId, CallId, CandidateId, EffectId, HookId, RuleId};
+use crate::ids::{AttemptId, CallId, CandidateId, EffectId, HookId, RuleId, TaskId};
+use crate::input::Spent;
 use crate::ledger::Ledger;
 use crate::message::{Entry, Origin, Said};
 use crate::model::{Failure, Usage};
@@ -37,15 +38,72 @@ pub struct Frame {
     pub(crate) doom: Doom,
     pub(crate) compactions: Compactions,
     pub(crate) answer: AnswerSoFar,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) grants: Vec<Grant>,
+    pub(crate) stop: Stop,
+    pub(crate) gauge: Option<Gauge>,
+    pub(crate) deadline: Option<EffectId>,
 }
 
-/// A user message that waits to be absorbed.
+/// Words that wait to be absorbed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Waiting {
+    /// Whether they are the user's own, or a notification's.
+    pub origin: Origin,
     /// The words.
     pub text: String,
     /// The rules they trigger.
     pub rules: Vec<RuleId>,
+}
+
+/// A background task that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Task {
+    /// The task.
+    pub task: TaskId,
+    /// The effect its end answers.
+    pub effect: EffectId,
+    /// Name of the tool.
+    pub tool: Arc<str>,
+    /// The rules that its call does not have the arguments for.
+    pub lacks: Vec<RuleId>,
+}
+
+/// A lasting grant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Grant {
+    /// Name of the tool.
+    pub tool: Arc<str>,
+    /// The arguments it is limited to, as digest of their canonical form.
+    pub canonical: Option<u64>,
+}
+
+/// What stops the turn at its next decision.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A hook said so (`continue: false`).
+    Halted {
+        /// Why.
+        reason: String,
+    },
+    /// A call waits for a later run.
+    Deferred {
+        /// The call.
+        call: DeferredCall,
+    },
+}
+
+/// What a request really weighed: the estimate of a later one is held against it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Gauge {
+    /// Our estimate of it.
+    pub estimated: u64,
+    /// What the provider counted.
+    pub reported: u64,
 }
 
 /// The counters of the run. Each belongs to one owner and none consumes another's (T7).
@@ -75,6 +133,16 @@ pub struct Counters {
     pub hook_failures: Vec<u32>,
     /// Token usage of all requests, as reported.
     pub usage: Usage,
+    /// What was spent on models, children included: reported, or estimated where nothing was.
+    pub spent: Spent,
+    /// Background tasks started.
+    pub tasks: u32,
+    /// Requests for the wanted shape.
+    pub structured_retries: u32,
+    /// Rounds in a row that went wrong, whoever owned them.
+    pub anomalies: u32,
+    /// Requests for a last word at the tool-round limit.
+    pub wrap_ups: u32,
 }
 
 /// The walk through the fallback chain. It is sticky within the turn (Part 7, decision 7).
@@ -94,6 +162,16 @@ pub struct Sweep {
     pub stalls: u32,
     /// Compactions the provider asked for, likewise.
     pub overflows: u32,
+    /// Look-ups of the credential, likewise.
+    pub refreshes: u32,
+    /// Requests for a response in one piece, likewise.
+    pub whole: u32,
+    /// Output tokens that are asked for, when they are fewer than the candidate's limit.
+    pub max_output: Option<u64>,
+    /// The most telling failure of the candidate in use since its last complete response (B021).
+    pub decisive: Option<Failure>,
+    /// What is left out of the requests, by candidate: it is remembered for the run (B040).
+    pub left_out: Vec<Vec<Arc<str>>>,
     /// The decisive failure of every candidate that was left behind.
     pub tried: Vec<Tried>,
 }
@@ -103,8 +181,8 @@ pub struct Sweep {
 pub struct Guard {
     /// Active rules, in the order in which they became active.
     pub active: Vec<ActiveRule>,
-    /// Required tools that were called successfully in this turn.
-    pub succeeded: BTreeSet<Arc<str>>,
+    /// Required tools that were called successfully in this turn, by rule.
+    pub succeeded: BTreeSet<(RuleId, Arc<str>)>,
 }
 
 /// A requirement in force.
@@ -138,7 +216,8 @@ impl Frame {
         for id in used {
             wire_ids.add(&id);
         }
-        let hooks = config.stop_hooks.len();
+        let hooks = config.hooks().count();
+        let candidates = config.candidates.len();
         Frame {
             config: Sealed::new(config),
             transcript,
@@ -154,12 +233,22 @@ impl Frame {
                 reissues: 0,
                 stalls: 0,
                 overflows: 0,
+                refreshes: 0,
+                whole: 0,
+                max_output: None,
+                decisive: None,
+                left_out: vec![Vec::new(); candidates],
                 tried: Vec::new(),
             },
             guard: Guard::default(),
             doom: Doom::default(),
             compactions: Compactions::default(),
             answer: AnswerSoFar::default(),
+            tasks: Vec::new(),
+            grants: Vec::new(),
+            stop: Stop::Nothing,
+            gauge: None,
+            deadline: None,
         }
     }
 
@@ -211,7 +300,19 @@ impl Frame {
         &self.doom
     }
 
-    /// User messages that wait to be absorbed.
+    /// Background tasks that run.
+    #[must_use]
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// Lasting grants.
+    #[must_use]
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+
+    /// Words that wait to be absorbed.
     #[must_use]
     pub fn inbox(&self) -> &[Waiting] {
         &self.inbox
@@ -258,14 +359,57 @@ impl Frame {
     }
 
     /// A response came to its end: its owners start afresh with the next request.
-    pub(crate) fn count_response(&mut self, usage: &Usage) {
+    pub(crate) fn count_response(&mut self, usage: &Usage, said: u64) {
         self.counters.responses += 1;
+        self.weigh(usage);
+        self.charge(usage, said);
+        self.sweep.start_afresh();
+    }
+
+    /// Counts what a response used, or a part of one that was discarded. Where the provider reported
+    /// nothing, the estimate counts: a budget is never under by design.
+    pub(crate) fn charge(&mut self, usage: &Usage, said: u64) {
         self.counters.usage.add(usage);
-        self.sweep.attempts = 0;
-        self.sweep.http_retries = 0;
-        self.sweep.reissues = 0;
-        self.sweep.stalls = 0;
-        self.sweep.overflows = 0;
+        let input = usage.whole_input().unwrap_or_else(|| self.request_tokens(&self.transcript));
+        let output = usage.output.unwrap_or(said);
+        let price = self.candidate().and_then(|candidate| candidate.price).unwrap_or_default();
+        let priced = Usage {
+            input: usage.input.or_else(|| usage.whole_input().is_none().then_some(input)),
+            output: Some(output),
+            ..*usage
+        };
+        self.spend(Spent {
+            tokens: input.saturating_add(output),
+            nanos: price.of(&priced),
+        });
+    }
+
+    /// Counts what was spent, here or by a child.
+    pub(crate) fn spend(&mut self, spent: Spent) {
+        let total = &mut self.counters.spent;
+        total.tokens = total.tokens.saturating_add(spent.tokens);
+        total.nanos = total.nanos.saturating_add(spent.nanos);
+    }
+
+    /// Takes down what the request really weighed, for the estimates that follow.
+    fn weigh(&mut self, usage: &Usage) {
+        let Some(reported) = usage.whole_input().filter(|reported| *reported > 0) else { return };
+        let estimated = self.transcript.tokens().saturating_add(self.config.fixed_tokens());
+        self.gauge = Some(Gauge { estimated, reported });
+    }
+
+    /// Estimated tokens of a whole request: messages, system prompt and tool schemas. What the
+    /// provider counted for the last one replaces our estimate of that part; where the provider
+    /// counted more than we did, what is new is scaled up alike. Never under by design.
+    pub(crate) fn request_tokens(&self, transcript: &Transcript) -> u64 {
+        let raw = transcript.tokens().saturating_add(self.config.fixed_tokens());
+        match self.gauge {
+            None => raw,
+            Some(Gauge { estimated, reported }) if raw >= estimated => {
+                reported.saturating_add(scaled(raw - estimated, estimated, reported))
+            }
+            Some(Gauge { estimated, reported }) => scaled(raw, estimated, reported),
+        }
     }
 
     /// Leaves the candidate in use behind, with what decided against it.
@@ -277,26 +421,87 @@ impl Frame {
         });
         self.sweep.at = to;
         self.sweep.hops += 1;
-        self.sweep.attempts = 0;
-        self.sweep.http_retries = 0;
-        self.sweep.reissues = 0;
-        self.sweep.stalls = 0;
-        self.sweep.overflows = 0;
+        self.sweep.max_output = None;
+        self.sweep.start_afresh();
+        // Another model counts otherwise.
+        self.gauge = None;
     }
 
-    /// Stop hooks that are still asked in this turn.
-    pub(crate) fn hooks_in_force(&self) -> impl Iterator<Item = HookId> + '_ {
+    /// Hooks of a kind that are still asked in this turn.
+    pub(crate) fn hooks_in_force(&self, point: HookPoint) -> Vec<HookId> {
         let limit = self.config.limits.hook_failures;
-        let failures = self.counters.hook_failures.iter().enumerate();
-        failures.filter(move |(_, n)| **n < limit).map(|(i, _)| HookId(i as u16))
+        let failures = self.counters.hook_failures.iter();
+        self.config
+            .hooks()
+            .zip(failures)
+            .filter(|((_, at, _), failures)| *at == point && **failures < limit)
+            .map(|((id, _, _), _)| id)
+            .collect()
     }
 
-    /// The tools a rule still misses.
+    /// The tools a rule still misses, in its order.
     pub(crate) fn missing(&self, rule: RuleId) -> Vec<String> {
-        let Some(rule) = self.config.rules.get(usize::from(rule.0)) else { return Vec::new() };
-        let missing = |tool: &&String| !self.guard.succeeded.contains(tool.as_str());
-        rule.tools.iter().filter(missing).cloned().collect()
+        let Some(spec) = self.config.rules.get(usize::from(rule.0)) else { return Vec::new() };
+        let done = |tool: &String| {
+            self.guard.succeeded.iter().any(|(of, name)| *of == rule && **name == **tool)
+        };
+        spec.tools.iter().filter(|tool| !done(tool)).cloned().collect()
     }
+
+    /// Only a successful call satisfies a requirement, and only one with the wanted arguments (Part
+    /// 7, decision 8).
+    pub(crate) fn note_success(&mut self, tool: &Arc<str>, lacks: &[RuleId]) {
+        for (at, rule) in self.config.config.rules.iter().enumerate() {
+            let id = RuleId(at as u16);
+            if rule.tools.iter().any(|wanted| **wanted == **tool) && !lacks.contains(&id) {
+                self.guard.succeeded.insert((id, Arc::clone(tool)));
+            }
+        }
+    }
+
+    /// Whether a lasting grant covers this call.
+    pub(crate) fn is_granted(&self, tool: &str, canonical: u64) -> bool {
+        let covers = |grant: &Grant| grant.canonical.is_none_or(|only| only == canonical);
+        self.grants.iter().any(|grant| *grant.tool == *tool && covers(grant))
+    }
+
+    /// Closes everything that the turn has open and names it, oldest first. Background tasks and the
+    /// time budget outlive the turn's own work.
+    pub(crate) fn close_turn(&mut self) -> Vec<EffectId> {
+        let keeps: Vec<EffectId> =
+            self.tasks.iter().map(|task| task.effect).chain(self.deadline).collect();
+        let open: Vec<EffectId> =
+            self.ledger.iter().map(|(id, _)| id).filter(|id| !keeps.contains(id)).collect();
+        open.iter().for_each(|id| self.ledger.close(*id));
+        open
+    }
+
+    /// Whether the last word after the tool-round limit is being spoken.
+    pub(crate) fn is_wrapping_up(&self) -> bool {
+        self.counters.wrap_ups > 0
+    }
+}
+
+impl Sweep {
+    fn start_afresh(&mut self) {
+        self.attempts = 0;
+        self.http_retries = 0;
+        self.reissues = 0;
+        self.stalls = 0;
+        self.overflows = 0;
+        self.refreshes = 0;
+        self.whole = 0;
+        self.decisive = None;
+    }
+}
+
+/// `part` scaled by how much more the provider counted than we estimated; never scaled down.
+fn scaled(part: u64, estimated: u64, reported: u64) -> u64 {
+    if estimated == 0 || reported <= estimated {
+        return part;
+    }
+    let scaled = u128::from(part) * u128::from(reported);
+    u64::try_from(scaled.div_ceil(u128::from(estimated))).unwrap_or(u64::MAX)
 }
 
 /// The configuration, sealed at the start and shared by all states of a run. In the canonical

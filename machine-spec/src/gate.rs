@@ -6,22 +6,33 @@ use alloc::vec::Vec;
 
 use crate::board::Status;
 use crate::config::RunConfig;
+use crate::frame::Frame;
 use crate::message::{GateRefusal, Outcome};
 use crate::model::{ArgsVerdict, CallFacts};
 
 /// How many names a refusal tells.
 const NAMES_TOLD: usize = 8;
 
-/// A call that may run waits for its turn; every other one has its outcome at once.
-pub(crate) fn judge(name: &str, facts: &CallFacts, config: &RunConfig) -> Status {
-    let offered = config.limits.tool_rounds > 0 && config.tool(name).is_some();
-    let why = match &facts.args {
-        _ if !offered => GateRefusal::UnknownTool { nearest: nearest(name, config) },
-        ArgsVerdict::Valid { .. } => return Status::Queued,
-        ArgsVerdict::Malformed { at, problem } => {
+/// A call that may run is vetted next; every other one has its outcome at once.
+pub(crate) fn judge(name: &str, facts: &CallFacts, frame: &Frame) -> Status {
+    let config = frame.config();
+    let offered = config.limits.tool_rounds > 0 && !frame.is_wrapping_up();
+    let tool = config.tool(name).filter(|_| offered);
+    let depth = config.lineage.len() as u32;
+    let limit = config.limits.child_depth;
+    let why = match (&facts.args, tool) {
+        (_, None) => {
+            let nearest = if offered { nearest(name, config) } else { Vec::new() };
+            GateRefusal::UnknownTool { nearest }
+        }
+        (ArgsVerdict::Valid { .. }, Some(tool)) if tool.kind.is_child() && depth >= limit => {
+            GateRefusal::TooDeep { limit }
+        }
+        (ArgsVerdict::Valid { .. }, Some(_)) => return Status::Unvetted,
+        (ArgsVerdict::Malformed { at, problem }, Some(_)) => {
             GateRefusal::MalformedArgs { at: *at, problem: problem.clone() }
         }
-        ArgsVerdict::Invalid { path, problem } => {
+        (ArgsVerdict::Invalid { path, problem }, Some(_)) => {
             GateRefusal::InvalidArgs { path: path.clone(), problem: problem.clone() }
         }
     };
@@ -30,9 +41,6 @@ pub(crate) fn judge(name: &str, facts: &CallFacts, config: &RunConfig) -> Status
 
 /// The declared names, closest first, as many as a refusal tells.
 fn nearest(name: &str, config: &RunConfig) -> Vec<String> {
-    if config.limits.tool_rounds == 0 {
-        return Vec::new();
-    }
     let mut names: Vec<(usize, &str)> =
         config.tools.iter().map(|tool| (distance(name, &tool.name), tool.name.as_str())).collect();
     names.sort_unstable();

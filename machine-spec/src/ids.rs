@@ -12,6 +12,10 @@ pub struct EffectId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CallId(pub u32);
 
+/// A background task of this run, in order of start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TaskId(pub u32);
+
 /// One request to one candidate, counted over the whole run and never reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AttemptId(pub u32);
@@ -20,7 +24,8 @@ pub struct AttemptId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CandidateId(pub u16);
 
-/// The place of a hook in the configuration.
+/// The place of a hook in the configuration, all kinds of hooks counted through: stop hooks, tool
+/// hooks, batch hooks, compact hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct HookId(pub u16);
 
@@ -41,6 +46,7 @@ macro_rules! shown_as {
 shown_as! {
     EffectId => "e",
     CallId => "call-",
+    TaskId => "task-",
     AttemptId => "attempt-",
     CandidateId => "candidate-",
     HookId => "hook-",

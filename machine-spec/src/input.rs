@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{EffectId, RuleId};
-use crate::model::{Closure, ModelEvent, closed_enum};
+use crate::model::{CallFacts, Closure, ModelEvent, closed_enum};
 
 /// A fact from the world. Answers carry the id of the effect they answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,6 +54,55 @@ pub enum Input {
         /// With what.
         result: Compaction,
     },
+    /// Memory was asked and came back.
+    MemoryRecalled {
+        /// The effect it answers.
+        id: EffectId,
+        /// With what.
+        result: Recall,
+    },
+    /// Memory was given what is about to leave the view.
+    MemoryFlushed {
+        /// The effect it answers.
+        id: EffectId,
+        /// How that went.
+        result: Stored,
+    },
+    /// A credential was looked up again.
+    CredentialRefreshed {
+        /// The effect it answers.
+        id: EffectId,
+        /// How that went.
+        result: Refresh,
+    },
+    /// Somebody decided about a call, or nobody did.
+    ApprovalGiven {
+        /// The effect it answers.
+        id: EffectId,
+        /// What was decided.
+        decision: Decision,
+    },
+    /// A large result was put aside.
+    ResultStored {
+        /// The effect it answers.
+        id: EffectId,
+        /// How that went.
+        result: Stored,
+    },
+    /// A background task is over; welcome at any time before the end.
+    TaskEnded {
+        /// The effect it answers.
+        id: EffectId,
+        /// With what.
+        report: ToolReport,
+    },
+    /// The answer was held against the wanted schema.
+    OutputChecked {
+        /// The effect it answers.
+        id: EffectId,
+        /// What came of it.
+        verdict: OutputVerdict,
+    },
     /// A hook answered.
     HookAnswered {
         /// The effect it answers.
@@ -83,6 +132,20 @@ closed_enum! {
         ToolReturned = "tool_returned",
         /// See [`Input::Compacted`].
         Compacted = "compacted",
+        /// See [`Input::MemoryRecalled`].
+        MemoryRecalled = "memory_recalled",
+        /// See [`Input::MemoryFlushed`].
+        MemoryFlushed = "memory_flushed",
+        /// See [`Input::CredentialRefreshed`].
+        CredentialRefreshed = "credential_refreshed",
+        /// See [`Input::ApprovalGiven`].
+        ApprovalGiven = "approval_given",
+        /// See [`Input::ResultStored`].
+        ResultStored = "result_stored",
+        /// See [`Input::TaskEnded`].
+        TaskEnded = "task_ended",
+        /// See [`Input::OutputChecked`].
+        OutputChecked = "output_checked",
         /// See [`Input::HookAnswered`].
         HookAnswered = "hook_answered",
         /// See [`Input::TimerFired`].
@@ -101,6 +164,13 @@ impl Input {
             Input::ModelClosed { .. } => InputKind::ModelClosed,
             Input::ToolReturned { .. } => InputKind::ToolReturned,
             Input::Compacted { .. } => InputKind::Compacted,
+            Input::MemoryRecalled { .. } => InputKind::MemoryRecalled,
+            Input::MemoryFlushed { .. } => InputKind::MemoryFlushed,
+            Input::CredentialRefreshed { .. } => InputKind::CredentialRefreshed,
+            Input::ApprovalGiven { .. } => InputKind::ApprovalGiven,
+            Input::ResultStored { .. } => InputKind::ResultStored,
+            Input::TaskEnded { .. } => InputKind::TaskEnded,
+            Input::OutputChecked { .. } => InputKind::OutputChecked,
             Input::HookAnswered { .. } => InputKind::HookAnswered,
             Input::TimerFired { .. } => InputKind::TimerFired,
         }
@@ -115,6 +185,13 @@ impl Input {
             | Input::ModelClosed { id, .. }
             | Input::ToolReturned { id, .. }
             | Input::Compacted { id, .. }
+            | Input::MemoryRecalled { id, .. }
+            | Input::MemoryFlushed { id, .. }
+            | Input::CredentialRefreshed { id, .. }
+            | Input::ApprovalGiven { id, .. }
+            | Input::ResultStored { id, .. }
+            | Input::TaskEnded { id, .. }
+            | Input::OutputChecked { id, .. }
             | Input::HookAnswered { id, .. }
             | Input::TimerFired { id } => Some(*id),
         }
@@ -130,6 +207,8 @@ closed_enum! {
         Parent = "parent",
         /// The process was asked to end.
         Shutdown = "shutdown",
+        /// The time budget of the run: the machine's own timer.
+        TimeLimit = "time_limit",
     }
 }
 
@@ -138,8 +217,36 @@ closed_enum! {
 pub struct ToolReport {
     /// How it ended.
     pub status: ToolStatus,
-    /// What the model may read; already cut to the limits of the tool.
+    /// What the model may read. What is longer than the machine shows inline is put aside.
     pub output: String,
+    /// What it spent on models, when it was a run of its own.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub spent: Spent,
+}
+
+impl ToolReport {
+    /// A report of something that asked no model.
+    #[must_use]
+    pub fn new(status: ToolStatus, output: impl Into<String>) -> ToolReport {
+        ToolReport { status, output: output.into(), spent: Spent::default() }
+    }
+}
+
+/// What was spent on models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Spent {
+    /// Tokens, input and output together.
+    pub tokens: u64,
+    /// Money, in billionths of a dollar; what is not known counts as nothing here.
+    pub nanos: u64,
+}
+
+impl Spent {
+    /// Whether nothing was spent.
+    #[must_use]
+    pub const fn is_nothing(&self) -> bool {
+        self.tokens == 0 && self.nanos == 0
+    }
 }
 
 closed_enum! {
@@ -153,6 +260,9 @@ closed_enum! {
         TimedOut = "timed_out",
         /// It was stopped because the engine was told to cancel it.
         Cancelled = "cancelled",
+        /// It ended before its work was done, and what it has is marked as a part: a child run
+        /// at one of its limits.
+        Partial = "partial",
     }
 }
 
@@ -164,6 +274,14 @@ pub enum Compaction {
     Summarised {
         /// The words.
         text: String,
+        /// Where the whole head is kept; empty when it is not.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        archive: String,
+    },
+    /// The head itself is too long for the model that should sum it up.
+    TooLong {
+        /// What it said.
+        problem: String,
     },
     /// It could not be summarised.
     Failed {
@@ -188,6 +306,25 @@ pub enum HookAnswer {
         /// What the model should know.
         context: String,
     },
+    /// The call must not run; asked about anything else, it is a block.
+    Denied {
+        /// Why, for the model.
+        reason: String,
+    },
+    /// Somebody should decide about the call.
+    Asked {
+        /// Why.
+        reason: String,
+    },
+    /// The call should run with these arguments instead. They are judged like any others.
+    Edited {
+        /// JSON text.
+        args: String,
+        /// What the edge found out about them.
+        facts: CallFacts,
+    },
+    /// Not now: the run ends with the call pending, and a later run takes it up.
+    Deferred,
     /// Stop everything (`continue: false`); beats every other answer.
     Halted {
         /// Why.
@@ -196,6 +333,115 @@ pub enum HookAnswer {
     /// The hook could not be asked or did not answer properly. Not a block.
     Failed {
         /// What went wrong.
+        problem: String,
+    },
+}
+
+/// What memory had to say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recall {
+    /// This.
+    Found {
+        /// The words, already cut to the limits of the store.
+        text: String,
+    },
+    /// Nothing that fits.
+    Nothing,
+    /// It could not be asked.
+    Failed {
+        /// What went wrong.
+        problem: String,
+    },
+}
+
+/// How putting something aside went.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stored {
+    /// It is kept.
+    Kept {
+        /// Where: a reference that a tool can read.
+        reference: String,
+    },
+    /// It is not.
+    Failed {
+        /// What went wrong.
+        problem: String,
+    },
+}
+
+/// How looking a credential up again went.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refresh {
+    /// There is another one now. The credential itself is never an input.
+    Refreshed,
+    /// There is no other one.
+    Failed {
+        /// What went wrong.
+        problem: String,
+    },
+}
+
+/// What was decided about a call. Silence is not refusal, and queued is neither refusal nor failure
+/// (document 1, 1.11): each is told to the model in words of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// It may run, this once.
+    Allowed,
+    /// It may run, and so may later ones.
+    AllowedAlways {
+        /// Which later ones.
+        scope: GrantScope,
+    },
+    /// It may run with these arguments instead. They are judged like any others.
+    Edited {
+        /// JSON text.
+        args: String,
+        /// What the edge found out about them.
+        facts: CallFacts,
+    },
+    /// It must not run.
+    Denied {
+        /// Why, word for word; may be empty.
+        reason: String,
+    },
+    /// Nobody answered in time.
+    TimedOut,
+    /// It was put on a list for somebody to decide later.
+    Queued {
+        /// Its place there.
+        ticket: String,
+    },
+    /// Not now: the run ends with the call pending, and a later run takes it up.
+    Deferred,
+    /// There is nobody to ask, or no answer that means anything.
+    NoVerdict,
+}
+
+closed_enum! {
+    /// How far a lasting grant reaches.
+    GrantScope {
+        /// Calls with the same tool and the same arguments.
+        Call = "call",
+        /// Every call of the tool that only asks.
+        Tool = "tool",
+    }
+}
+
+/// What came of holding an answer against the wanted schema.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputVerdict {
+    /// It fits.
+    Fits,
+    /// It does not.
+    Misfits {
+        /// JSON pointer of the first fault; empty when it is no JSON at all.
+        path: String,
+        /// What is wrong, for the model.
         problem: String,
     },
 }

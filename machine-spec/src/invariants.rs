@@ -3,7 +3,7 @@
 //! [`check`] judges one step; [`Chronicle`] judges a whole run, and counts from outside: it reads
 //! effects and trails and never trusts the machine's own counters.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{Board, Status};
 use crate::effect::{Effect, Notice};
-use crate::ids::{CallId, EffectId};
+use crate::ids::EffectId;
 use crate::input::Input;
 use crate::ledger::awaited_id;
 use crate::model::{Safety, closed_enum};
@@ -21,6 +21,10 @@ use crate::state::{State, Step};
 use crate::step::MAX_PASSAGES;
 use crate::terminal::Terminal;
 use crate::view::View;
+
+mod chronicle;
+
+pub use chronicle::Chronicle;
 
 closed_enum! {
     /// The invariants by their fixed names (HOUSE 2.7 and the properties T1 to T25).
@@ -63,6 +67,14 @@ closed_enum! {
         #[serde(rename = "T05")] TruthKept = "T05",
         /// What was shown of a discarded attempt is retracted.
         #[serde(rename = "T09")] Retracted = "T09",
+        /// The engine's own scaffolding is not in what the next run begins with.
+        #[serde(rename = "T13")] ScaffoldingGone = "T13",
+        /// A call that was asked about runs only after somebody allowed it.
+        #[serde(rename = "T14")] ConsentGiven = "T14",
+        /// Every background task reports exactly once, or is listed as left.
+        #[serde(rename = "T15")] TasksAccounted = "T15",
+        /// The sent prefix moves only where the conversation was compacted.
+        #[serde(rename = "C01")] PrefixStable = "C01",
     }
 }
 
@@ -141,7 +153,9 @@ fn check_ledger(before: &State, input: &Input, after: &Step) -> Judged {
         let known = was_open.contains(&id) || opened.contains(&id);
         ensure(Invariant::LedgerBalances, known, || format!("{id} was opened again"))?;
     }
-    let cancelled = |id| after.effects.iter().any(|e| *e == Effect::Cancel { id });
+    let cancelled = |id| {
+        after.effects.iter().any(|e| *e == Effect::Cancel { id } || *e == Effect::Detach { id })
+    };
     let gave_up = before.room() == RoomKind::Settling;
     for id in was_open {
         let still_open = new.iter().any(|(open, _)| open == id);
@@ -196,6 +210,12 @@ fn check_requests(after: &Step) -> Judged {
             | Room::Settling(_)
             | Room::Feedback(_)
             | Room::Decide(_)
+            | Room::Recalling(_)
+            | Room::Clearing(_)
+            | Room::Refreshing(_)
+            | Room::Reviewing(_)
+            | Room::Checking(_)
+            | Room::Awaiting(_)
             | Room::Stopping(_)
             | Room::Done(_) => false,
         };
@@ -213,6 +233,12 @@ fn check_bounds(after: &Step) -> Judged {
         ("tool rounds", used.tool_rounds, limits.tool_rounds),
         ("compactions", frame.compactions.done, limits.compactions),
         ("failed compactions", frame.compactions.failures, limits.compact_failures),
+        ("wrap-ups", used.wrap_ups, 1),
+        ("tasks", used.tasks, limits.tasks),
+        ("running tasks", frame.tasks.len() as u32, limits.parallel_tasks),
+        ("look-ups", frame.sweep.refreshes, limits.credential_refreshes),
+        ("responses in one piece", frame.sweep.whole, limits.stream_fallbacks),
+        ("wrong shapes", used.structured_retries, limits.structured_retries),
         ("nudges", used.blank_nudges, limits.blank_nudges),
         ("continuations", used.continuations, limits.continuations),
         ("pauses", used.pauses, limits.pauses),
@@ -223,11 +249,15 @@ fn check_bounds(after: &Step) -> Judged {
         ("http retries", frame.sweep.http_retries, limits.http_retries),
         ("reissues", frame.sweep.reissues, limits.stream_reissues),
         ("stall reissues", frame.sweep.stalls, limits.stall_reissues),
-        ("inbox", frame.inbox.len() as u32, limits.inbox),
+        ("inbox", queued_words(after), limits.inbox),
     ] {
         ensure(Invariant::Bounded, used <= limit, || format!("{used} {name}, limit {limit}"))?;
     }
     Ok(())
+}
+
+fn queued_words(after: &Step) -> u32 {
+    after.state.frame.inbox.iter().filter(|waiting| waiting.origin.is_user()).count() as u32
 }
 
 fn check_barrier(after: &State) -> Judged {
@@ -260,87 +290,14 @@ pub fn board_of(state: &State) -> Option<&Board> {
         | Room::Freeze(_)
         | Room::Backoff(_)
         | Room::Decide(_)
+        | Room::Recalling(_)
+        | Room::Clearing(_)
+        | Room::Refreshing(_)
+        | Room::Reviewing(_)
+        | Room::Checking(_)
+        | Room::Awaiting(_)
         | Room::Stopping(_)
         | Room::Done(_) => None,
     }
 }
 
-/// What a whole run did, as it looks from outside.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chronicle {
-    /// Requests sent.
-    pub model_calls: u32,
-    /// Calls started, by id, with the effect of their one start.
-    pub started: BTreeMap<CallId, EffectId>,
-    /// Endings seen.
-    pub finishes: u32,
-    /// Inputs accepted from the user.
-    pub user_messages: u32,
-    shown: BTreeSet<u32>,
-    listening: Option<u32>,
-}
-
-impl Chronicle {
-    /// Takes a step down and judges what only the whole run shows.
-    pub fn note(&mut self, input: &Input, step: &Step) -> Judged {
-        self.note_input(input, step);
-        for effect in &step.effects {
-            self.note_effect(effect)?;
-        }
-        Ok(())
-    }
-
-    fn note_input(&mut self, input: &Input, step: &Step) {
-        let refused = step.effects.iter().any(|effect| matches!(effect, Effect::Reject(_)));
-        match input {
-            Input::UserSaid { .. } if !refused => self.user_messages += 1,
-            Input::ModelSaid { event: crate::model::ModelEvent::BlockBegan { .. }, .. }
-                if !refused =>
-            {
-                self.shown.extend(self.listening);
-            }
-            Input::UserSaid { .. }
-            | Input::Interrupted { .. }
-            | Input::ModelSaid { .. }
-            | Input::ModelClosed { .. }
-            | Input::ToolReturned { .. }
-            | Input::Compacted { .. }
-            | Input::HookAnswered { .. }
-            | Input::TimerFired { .. } => {}
-        }
-    }
-
-    fn note_effect(&mut self, effect: &Effect) -> Judged {
-        match effect {
-            Effect::CallModel { request, .. } => {
-                self.model_calls += 1;
-                self.listening = Some(request.attempt.0);
-                let again = request.owner == crate::because::Owner::HttpRetry
-                    || request.owner == crate::because::Owner::StreamReissue;
-                let before = request.attempt.0 - 1;
-                let held = again && self.shown.contains(&before);
-                ensure(Invariant::Retracted, !held, || {
-                    format!("attempt {before} was shown, repeated and not retracted")
-                })
-            }
-            Effect::RunTool { id, call, .. } => {
-                let twice = self.started.insert(*call, *id);
-                ensure(Invariant::StartedOnce, twice.is_none(), || format!("{call} started twice"))
-            }
-            Effect::Finish(_) => {
-                self.finishes += 1;
-                ensure(Invariant::DoneAbsorbs, self.finishes == 1, || "a second Finish".into())
-            }
-            Effect::Notify(Notice::Retracted { attempt }) => {
-                self.shown.remove(&attempt.0);
-                Ok(())
-            }
-            Effect::Compact { .. }
-            | Effect::AskHook { .. }
-            | Effect::SetTimer { .. }
-            | Effect::Cancel { .. }
-            | Effect::Notify(_)
-            | Effect::Reject(_) => Ok(()),
-        }
-    }
-}

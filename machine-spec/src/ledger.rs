@@ -45,11 +45,6 @@ impl Ledger {
         debug_assert!(was.is_some(), "I04: {id} was closed twice");
     }
 
-    /// Closes everything that is open and names it, oldest first.
-    pub(crate) fn close_all(&mut self) -> impl Iterator<Item = EffectId> + use<> {
-        core::mem::take(&mut self.open).into_keys()
-    }
-
     /// The ledger with its open effects renamed to their rank, and the renaming. Whether anything
     /// was closed before is kept, as inputs can tell it.
     pub(crate) fn renamed(&self) -> (Ledger, BTreeMap<EffectId, EffectId>) {
@@ -100,7 +95,18 @@ const fn awaits(effect: EffectKind, input: InputKind) -> bool {
         EffectKind::Compact => matches!(input, InputKind::Compacted),
         EffectKind::AskHook => matches!(input, InputKind::HookAnswered),
         EffectKind::SetTimer => matches!(input, InputKind::TimerFired),
-        EffectKind::Cancel | EffectKind::Notify | EffectKind::Reject | EffectKind::Finish => false,
+        EffectKind::StartTask => matches!(input, InputKind::TaskEnded),
+        EffectKind::AskApproval => matches!(input, InputKind::ApprovalGiven),
+        EffectKind::StoreResult => matches!(input, InputKind::ResultStored),
+        EffectKind::RecallMemory => matches!(input, InputKind::MemoryRecalled),
+        EffectKind::FlushMemory => matches!(input, InputKind::MemoryFlushed),
+        EffectKind::RefreshCredential => matches!(input, InputKind::CredentialRefreshed),
+        EffectKind::CheckOutput => matches!(input, InputKind::OutputChecked),
+        EffectKind::Cancel
+        | EffectKind::Detach
+        | EffectKind::Notify
+        | EffectKind::Reject
+        | EffectKind::Finish => false,
     }
 }
 
@@ -112,7 +118,14 @@ pub const fn awaited_id(effect: &Effect) -> Option<EffectId> {
         | Effect::RunTool { id, .. }
         | Effect::Compact { id, .. }
         | Effect::AskHook { id, .. }
+        | Effect::StartTask { id, .. }
+        | Effect::AskApproval { id, .. }
+        | Effect::StoreResult { id, .. }
+        | Effect::RecallMemory { id, .. }
+        | Effect::FlushMemory { id, .. }
+        | Effect::RefreshCredential { id, .. }
+        | Effect::CheckOutput { id, .. }
         | Effect::SetTimer { id, .. } => Some(*id),
-        Effect::Cancel { .. } | Effect::Notify(_) | Effect::Reject(_) | Effect::Finish(_) => None,
+        Effect::Cancel { .. } | Effect::Detach { .. } | Effect::Notify(_) | Effect::Reject(_) | Effect::Finish(_) => None,
     }
 }

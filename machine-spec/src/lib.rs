@@ -18,6 +18,7 @@ pub mod explore;
 pub mod flags;
 pub mod frame;
 mod gate;
+pub mod hooking;
 pub mod ids;
 pub mod input;
 pub mod invariants;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::ids::{AttemptId, CallId};
+use crate::ids::{AttemptId, CallId, TaskId};
 use crate::model::{CallFacts, StopReason, Usage, closed_enum};
 
 /// One entry of the transcript. Entries are appended and never change.
@@ -137,6 +137,8 @@ closed_enum! {
         Continuation = "continuation",
         /// A summary of what was compacted.
         Summary = "summary",
+        /// What memory knows about the user's words; it leaves the history with its turn.
+        Memory = "memory",
     }
 }
 
@@ -146,7 +148,7 @@ impl Origin {
     #[must_use]
     pub const fn is_scaffolding(self) -> bool {
         match self {
-            Origin::Repair | Origin::Guard | Origin::Continuation => true,
+            Origin::Repair | Origin::Guard | Origin::Continuation | Origin::Memory => true,
             Origin::User
             | Origin::Steer
             | Origin::Notification
@@ -165,6 +167,7 @@ impl Origin {
             | Origin::Repair
             | Origin::Guard
             | Origin::Continuation
+            | Origin::Memory
             | Origin::Summary => false,
         }
     }
@@ -272,6 +275,9 @@ pub struct CallResult {
     pub name: Arc<str>,
     /// What came of it.
     pub outcome: Outcome,
+    /// The arguments it ran with, where somebody changed them; the model is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<Arc<str>>,
 }
 
 /// What came of a call. Three truths are kept apart: it ran, it may have run, it did not run.
@@ -298,6 +304,21 @@ pub enum Outcome {
         /// Output so far.
         output: String,
     },
+    /// It was begun in the background: this is an acknowledgement and no completion.
+    Acknowledged {
+        /// The task.
+        task: TaskId,
+    },
+    /// It ended before its work was done; what it has is marked as a part.
+    Partial {
+        /// Output so far.
+        output: String,
+    },
+    /// It did not run, because nobody allowed it.
+    NotApproved {
+        /// How that came.
+        how: NotApproved,
+    },
     /// It was not started.
     NotStarted {
         /// Why not.
@@ -316,7 +337,10 @@ impl Outcome {
     pub const fn is_success(&self) -> bool {
         match self {
             Outcome::Succeeded { .. } => true,
-            Outcome::Failed { .. }
+            Outcome::Acknowledged { .. }
+            | Outcome::Partial { .. }
+            | Outcome::NotApproved { .. }
+            | Outcome::Failed { .. }
             | Outcome::TimedOut { .. }
             | Outcome::Unknown { .. }
             | Outcome::NotStarted { .. }
@@ -334,7 +358,33 @@ closed_enum! {
         OutputLimit = "output_limit",
         /// It would have gone on with a cycle that was seen three times.
         DoomLoop = "doom_loop",
+        /// Another call of its response was denied, and the policy stops the batch then.
+        BatchDenied = "batch_denied",
+        /// A hook wants everything to stop.
+        Halted = "halted",
+        /// It waits for a later run.
+        Deferred = "deferred",
     }
+}
+
+/// How a call came to be without anybody's yes. The model is told in different words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotApproved {
+    /// Somebody said no.
+    Denied {
+        /// Why, word for word; may be empty.
+        reason: String,
+    },
+    /// Nobody answered in time, which is not a no.
+    TimedOut,
+    /// It is on a list for somebody to decide later: neither refused nor failed.
+    Queued {
+        /// Its place there.
+        ticket: String,
+    },
+    /// There was nobody to ask.
+    NoVerdict,
 }
 
 /// Why the gate refused a call.
@@ -345,6 +395,28 @@ pub enum GateRefusal {
     UnknownTool {
         /// The closest declared names, best first.
         nearest: Vec<String>,
+    },
+    /// The tool exists, but is not in the scope of this run.
+    OutOfScope,
+    /// A required tool must be called successfully first.
+    OutOfOrder {
+        /// Which one.
+        first: String,
+    },
+    /// A permission rule or a hook forbids it.
+    Denied {
+        /// Why.
+        reason: String,
+    },
+    /// As many background tasks run, or have run, as may.
+    TooManyTasks {
+        /// The limit.
+        limit: u32,
+    },
+    /// Child runs may not stand deeper.
+    TooDeep {
+        /// The limit.
+        limit: u32,
     },
     /// The arguments are not JSON.
     MalformedArgs {
@@ -370,4 +442,27 @@ pub enum Aside {
     BlankReply(Reply),
     /// A response that the model refused to give; a later run may leave the exchange out (B018).
     RefusedReply(Reply),
+    /// Background tasks that the run ended before.
+    Orphans(Vec<Orphan>),
+}
+
+/// A background task that the run ended before.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Orphan {
+    /// The task.
+    pub task: TaskId,
+    /// Name of the tool.
+    pub tool: Arc<str>,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+closed_enum! {
+    /// What became of a background task that the run ended before.
+    Fate {
+        /// It was told to stop; what it did until then is not known.
+        Cancelled = "cancelled",
+        /// It runs on, and nobody will hear how it ends.
+        Detached = "detached",
+    }
 }

@@ -4,8 +4,11 @@
 //! (schema verdict, safety). The machine sees nothing of a provider's own vocabulary.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+
+use crate::ids::RuleId;
 
 /// One event of a response, in the order of the wire.
 ///
@@ -119,6 +122,49 @@ pub struct CallFacts {
     pub args: ArgsVerdict,
     /// Whether this very call may run beside others.
     pub safety: Safety,
+    /// What the configured permission rules say about this very call.
+    #[serde(default, skip_serializing_if = "Permission::is_allow")]
+    pub permission: Permission,
+    /// The required-tool rules whose wanted arguments this call does not have: its success does
+    /// not satisfy them (Part 7, decision 8).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<RuleId>,
+}
+
+impl CallFacts {
+    /// The facts of a call that no rule says anything about.
+    #[must_use]
+    pub const fn new(args: ArgsVerdict, safety: Safety) -> CallFacts {
+        CallFacts { args, safety, permission: Permission::Allow, lacks: Vec::new() }
+    }
+}
+
+/// What the permission rules say about a call: deny beats ask, ask beats allow. Rules read the
+/// arguments, so they are judged at the edge and the verdict is recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// It may run.
+    #[default]
+    Allow,
+    /// Somebody must allow it first.
+    Ask,
+    /// It may not run.
+    Deny {
+        /// Why, for the model.
+        reason: String,
+    },
+    /// The tool exists, but is not in the scope of this run.
+    OutOfScope,
+}
+
+impl Permission {
+    const fn is_allow(&self) -> bool {
+        match self {
+            Permission::Allow => true,
+            Permission::Ask | Permission::Deny { .. } | Permission::OutOfScope => false,
+        }
+    }
 }
 
 /// Whether the arguments of a call may be used.
@@ -210,6 +256,14 @@ impl Usage {
         self.reasoning = later.reasoning.or(self.reasoning);
     }
 
+    /// All tokens of the input, however they were read; `None` when nothing was reported.
+    #[must_use]
+    pub fn whole_input(&self) -> Option<u64> {
+        let parts = [self.input, self.cache_read, self.cache_write];
+        let known = parts.iter().any(Option::is_some);
+        known.then(|| parts.iter().flatten().fold(0, |sum: u64, n| sum.saturating_add(*n)))
+    }
+
     /// Adds another request's report; unknown plus known is known.
     pub fn add(&mut self, other: &Usage) {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
@@ -256,6 +310,10 @@ pub struct Failure {
     /// The actual size the text names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<u64>,
+    /// What the edge can leave out of a request so that this failure does not come again; empty
+    /// when it knows nothing. The word is the edge's own (B040).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
 }
 
 impl Failure {
@@ -270,6 +328,7 @@ impl Failure {
             retry_after_ms: None,
             limit: None,
             actual: None,
+            remedy: String::new(),
         }
     }
 }

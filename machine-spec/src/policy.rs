@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::because::Owner;
 use crate::model::{ErrorClass, StreamPhase, closed_enum};
 
 /// Every choice between two lawful behaviours.
@@ -17,6 +16,67 @@ pub struct Policy {
     pub compact: Compactor,
     /// Whether the oldest part may be cut away when nothing else helps.
     pub truncate: bool,
+    /// Whether memory is asked for what it knows about the user's words.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub recall: bool,
+    /// Whether memory is shown what is about to leave the view.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub flush: bool,
+    /// Whether the model may speak about its last results at the tool-round limit, once and
+    /// without tools.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub wrap_up: bool,
+    /// What a denied call means for the others of its response.
+    #[serde(skip_serializing_if = "Denial::is_one")]
+    pub denial: Denial,
+    /// What becomes of background tasks that still run when the answer is there.
+    #[serde(skip_serializing_if = "Tasks::is_wait")]
+    pub tasks: Tasks,
+}
+
+closed_enum! {
+    /// What a denied call means for the others of its response.
+    #[derive(Default)]
+    Denial {
+        /// Nothing.
+        #[default]
+        One = "one",
+        /// No other call of the response is started any more.
+        Batch = "batch",
+    }
+}
+
+impl Denial {
+    const fn is_one(&self) -> bool {
+        match self {
+            Denial::One => true,
+            Denial::Batch => false,
+        }
+    }
+}
+
+closed_enum! {
+    /// What becomes of background tasks that still run when the answer is there. A run that ends
+    /// otherwise never waits: `wait` cancels them then.
+    #[derive(Default)]
+    Tasks {
+        /// The run waits for them, within its limit, and the model hears how they ended.
+        #[default]
+        Wait = "wait",
+        /// They are stopped.
+        Cancel = "cancel",
+        /// They run on and are listed.
+        Leave = "leave",
+    }
+}
+
+impl Tasks {
+    const fn is_wait(&self) -> bool {
+        match self {
+            Tasks::Wait => true,
+            Tasks::Cancel | Tasks::Leave => false,
+        }
+    }
 }
 
 impl Default for Policy {
@@ -26,6 +86,11 @@ impl Default for Policy {
             early_start: EarlyStart::Safe,
             compact: Compactor::Summary,
             truncate: true,
+            recall: false,
+            flush: false,
+            wrap_up: false,
+            denial: Denial::One,
+            tasks: Tasks::Wait,
         }
     }
 }
@@ -127,18 +192,28 @@ impl Preset {
     }
 }
 
+closed_enum! {
+    /// Who repeats a request after a wait.
+    RetryOwner {
+        /// The request failed before any response data.
+        Http = "http",
+        /// The stream broke or fell silent.
+        Stream = "stream",
+    }
+}
+
 /// Who repeats a request that failed like this on the same candidate.
 #[must_use]
-pub const fn retry_owner(class: ErrorClass, phase: StreamPhase) -> Owner {
+pub const fn retry_owner(class: ErrorClass, phase: StreamPhase) -> RetryOwner {
     match (class, phase) {
-        (ErrorClass::IdleTimeout, _) => Owner::StreamReissue,
-        (_, StreamPhase::BeforeFirst) => Owner::HttpRetry,
+        (ErrorClass::IdleTimeout, _) => RetryOwner::Stream,
+        (_, StreamPhase::BeforeFirst) => RetryOwner::Http,
         (
             _,
             StreamPhase::Partial
             | StreamPhase::ThinkingDone
             | StreamPhase::BlockCommitted
             | StreamPhase::MessageDone,
-        ) => Owner::StreamReissue,
+        ) => RetryOwner::Stream,
     }
 }

@@ -62,6 +62,12 @@ impl State {
             | Room::Settling(_)
             | Room::Feedback(_)
             | Room::Decide(_)
+            | Room::Recalling(_)
+            | Room::Clearing(_)
+            | Room::Refreshing(_)
+            | Room::Reviewing(_)
+            | Room::Checking(_)
+            | Room::Awaiting(_)
             | Room::Stopping(_) => None,
         }
     }

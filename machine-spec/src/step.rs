@@ -4,12 +4,14 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::because::{Passage, Trigger};
+use crate::because::{Because, Owner, Passage, Trigger};
 use crate::config::RunConfig;
-use crate::effect::Effect;
-use crate::frame::{Frame, Waiting};
-use crate::input::Input;
+use crate::effect::{Effect, Notice};
+use crate::frame::{Frame, Task, Waiting};
+use crate::ids::EffectId;
+use crate::input::{Input, InterruptedBy, ToolReport};
 use crate::ledger::Standing;
+use crate::message::Origin;
 use crate::rejection::{Cause, Rejection};
 use crate::rooms::{Answer, Done, Idle, Next, Out, Refused, Room, RoomKind};
 use crate::state::{State, Step};
@@ -64,32 +66,91 @@ pub fn step(state: State, input: Input) -> Step {
 
 fn accept(room: Room, input: Input, frame: &mut Frame, out: &mut Out) -> Result<Next, Refused> {
     let answer = match input {
-        Input::UserSaid { text, rules } => return hear_user(room, Waiting { text, rules }, frame),
+        Input::UserSaid { text, rules } => {
+            let said = Waiting { origin: Origin::User, text, rules };
+            return hear_user(room, said, frame, out);
+        }
         Input::Interrupted { by } => return Ok(room.interrupt(by, frame, out)),
         Input::ModelSaid { event, .. } => Answer::ModelSaid(event),
         Input::ModelClosed { closure, .. } => Answer::ModelClosed(closure),
         Input::ToolReturned { id, report } => Answer::ToolReturned(id, report),
         Input::Compacted { result, .. } => Answer::Compacted(result),
         Input::HookAnswered { id, answer } => Answer::HookAnswered(id, answer),
+        Input::MemoryRecalled { result, .. } => Answer::MemoryRecalled(result),
+        Input::MemoryFlushed { result, .. } => Answer::MemoryFlushed(result),
+        Input::CredentialRefreshed { result, .. } => Answer::CredentialRefreshed(result),
+        Input::ApprovalGiven { id, decision } => Answer::ApprovalGiven(id, decision),
+        Input::ResultStored { id, result } => Answer::ResultStored(id, result),
+        Input::OutputChecked { verdict, .. } => Answer::OutputChecked(verdict),
+        Input::TaskEnded { id, report } => return Ok(hear_task(room, id, report, frame, out)),
+        Input::TimerFired { id } if frame.deadline == Some(id) => {
+            return Ok(time_is_up(room, id, frame, out));
+        }
         Input::TimerFired { .. } => Answer::TimerFired,
     };
     room.answer(answer, frame, out)
 }
 
 /// The user is welcome in every room: the first words begin the run, later ones join the inbox.
-fn hear_user(room: Room, said: Waiting, frame: &mut Frame) -> Result<Next, Refused> {
+fn hear_user(
+    room: Room,
+    said: Waiting,
+    frame: &mut Frame,
+    out: &mut Out,
+) -> Result<Next, Refused> {
     if let Room::Idle(idle) = room {
-        return Ok(idle.begin(said, frame));
+        return Ok(idle.begin(said, frame, out));
     }
     let limits = &frame.config.limits;
-    let full = frame.inbox.len() >= limits.inbox as usize
+    let queued = frame.inbox.iter().filter(|waiting| waiting.origin.is_user()).count();
+    let full = queued >= limits.inbox as usize
         || frame.counters.user_messages >= limits.user_messages;
     if full {
         return Err(Refused { room, cause: Cause::OverLimit });
     }
     frame.counters.user_messages += 1;
     frame.inbox.push(said);
-    Ok(Next::stay(room))
+    Ok(match room {
+        Room::Awaiting(room) => room.wake(Because::Steered, Owner::UserInput, frame, out),
+        other => Next::stay(other),
+    })
+}
+
+/// A background task may end at any time. Its report joins the inbox behind the user's words and is
+/// absorbed once, between rounds; it wakes a run that waits for nothing else (B036).
+fn hear_task(
+    room: Room,
+    id: EffectId,
+    report: ToolReport,
+    frame: &mut Frame,
+    out: &mut Out,
+) -> Next {
+    frame.close(id);
+    frame.spend(report.spent);
+    let Some(at) = frame.tasks.iter().position(|task| task.effect == id) else {
+        return Next::stay(room);
+    };
+    let Task { task, tool, lacks, .. } = frame.tasks.remove(at);
+    let outcome = crate::board::ended(report);
+    if outcome.is_success() {
+        frame.note_success(&tool, &lacks);
+    }
+    let text = crate::wording::task_report(task, &tool, &outcome);
+    frame.inbox.push(Waiting { origin: Origin::Notification, text, rules: vec![] });
+    out.emit(Effect::Notify(Notice::TaskReported { task }));
+    match room {
+        Room::Awaiting(room) => {
+            room.wake(Because::TaskReported, Owner::Supervisor, frame, out)
+        }
+        other => Next::stay(other),
+    }
+}
+
+/// The time budget is spent: what runs is stopped and settles, like after an interrupt.
+fn time_is_up(room: Room, id: EffectId, frame: &mut Frame, out: &mut Out) -> Next {
+    frame.close(id);
+    frame.deadline = None;
+    room.interrupt(InterruptedBy::TimeLimit, frame, out)
 }
 
 fn walk(from: RoomKind, on: Trigger, first: Next, mut frame: Box<Frame>, mut out: Out) -> Step {

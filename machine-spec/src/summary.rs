@@ -53,6 +53,9 @@ fn ending(result: &CallResult) -> String {
         Outcome::Failed { output } => ("failed", output.as_str()),
         Outcome::TimedOut { output } => ("timed out, may have had effects", output.as_str()),
         Outcome::Unknown { output } => ("interrupted, may have had effects", output.as_str()),
+        Outcome::Partial { output } => ("ended before its work was done", output.as_str()),
+        Outcome::Acknowledged { .. } => ("was started in the background", ""),
+        Outcome::NotApproved { .. } => ("was not allowed", ""),
         Outcome::NotStarted { .. } => ("did not run", ""),
         Outcome::Refused { .. } => ("was refused", ""),
     };

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Fault;
+use crate::config::{DeferredCall, Fault};
 use crate::ids::CandidateId;
 use crate::input::InterruptedBy;
 use crate::model::{Failure, StreamPhase, closed_enum};
@@ -60,6 +60,9 @@ pub enum Terminal {
         limit: u32,
         /// Rounds used.
         used: u32,
+        /// What the model said about its last results, if it was asked (`policy.wrap_up`).
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
     },
     /// A budget is spent.
     BudgetExhausted {
@@ -118,6 +121,25 @@ pub enum Terminal {
         /// Repairs asked for.
         repairs: u32,
     },
+    /// A call waits for a later run. Its result says so, and the history is paired.
+    ToolDeferred {
+        /// The call, as [`crate::RunConfig::deferred`] takes it up.
+        call: DeferredCall,
+    },
+    /// The tool of the call that an earlier run left pending is gone.
+    ToolDeferredUnavailable {
+        /// Its name.
+        tool: String,
+    },
+    /// The model did not give its answer the wanted shape.
+    StructuredOutputInvalid {
+        /// The last answer.
+        text: String,
+        /// What is wrong with it.
+        problem: String,
+        /// How often it was asked again.
+        retries: u32,
+    },
     /// The model was warned and went on to repeat the same calls with the same results.
     DoomLoop {
         /// The tools of the cycle, in order.
@@ -175,6 +197,14 @@ closed_enum! {
     BudgetKind {
         /// Requests to models.
         ModelCalls = "model_calls",
+        /// Tokens of models, children included.
+        Tokens = "tokens",
+        /// Money, children included, in billionths of a dollar.
+        Money = "money",
+        /// Time, in milliseconds.
+        Time = "time",
+        /// Rounds in a row that went wrong, whoever owned them.
+        Anomalies = "anomalies",
     }
 }
 
@@ -207,6 +237,12 @@ closed_enum! {
         ProviderFailed = "provider_failed",
         /// See [`Terminal::MalformedToolUse`].
         MalformedToolUse = "malformed_tool_use",
+        /// See [`Terminal::ToolDeferred`].
+        ToolDeferred = "tool_deferred",
+        /// See [`Terminal::ToolDeferredUnavailable`].
+        ToolDeferredUnavailable = "tool_deferred_unavailable",
+        /// See [`Terminal::StructuredOutputInvalid`].
+        StructuredOutputInvalid = "structured_output_invalid",
         /// See [`Terminal::DoomLoop`].
         DoomLoop = "doom_loop",
         /// See [`Terminal::NoVisibleOutput`].
@@ -235,6 +271,8 @@ closed_enum! {
         Limit = "limit",
         /// Somebody interrupted it.
         Aborted = "aborted",
+        /// It waits for somebody, and a later run goes on with it.
+        Suspended = "suspended",
         /// A policy, a hook or a refusal ended it.
         Blocked = "blocked",
         /// Something failed.
@@ -260,6 +298,9 @@ impl Terminal {
             Terminal::RateLimited { .. } => TerminalKind::RateLimited,
             Terminal::ProviderFailed { .. } => TerminalKind::ProviderFailed,
             Terminal::MalformedToolUse { .. } => TerminalKind::MalformedToolUse,
+            Terminal::ToolDeferred { .. } => TerminalKind::ToolDeferred,
+            Terminal::ToolDeferredUnavailable { .. } => TerminalKind::ToolDeferredUnavailable,
+            Terminal::StructuredOutputInvalid { .. } => TerminalKind::StructuredOutputInvalid,
             Terminal::DoomLoop { .. } => TerminalKind::DoomLoop,
             Terminal::NoVisibleOutput { .. } => TerminalKind::NoVisibleOutput,
             Terminal::OutputLimit { .. } => TerminalKind::OutputLimit,
@@ -279,10 +320,13 @@ impl Terminal {
             | Terminal::RequiredToolMissing { text, .. }
             | Terminal::StopHookLimit { text, .. }
             | Terminal::OutputLimit { text, .. }
+            | Terminal::StructuredOutputInvalid { text, .. }
             | Terminal::Refused { text }
             | Terminal::Filtered { text } => Some(text),
+            Terminal::MaxTurns { text, .. } => (!text.is_empty()).then_some(text),
             Terminal::HookStopped { .. }
-            | Terminal::MaxTurns { .. }
+            | Terminal::ToolDeferred { .. }
+            | Terminal::ToolDeferredUnavailable { .. }
             | Terminal::BudgetExhausted { .. }
             | Terminal::Interrupted { .. }
             | Terminal::ContextExhausted { .. }
@@ -314,12 +358,15 @@ impl TerminalKind {
             | TerminalKind::OutputLimit
             | TerminalKind::PauseLimit => TerminalClass::Limit,
             TerminalKind::Interrupted => TerminalClass::Aborted,
+            TerminalKind::ToolDeferred => TerminalClass::Suspended,
             TerminalKind::HookStopped | TerminalKind::Refused | TerminalKind::Filtered => {
                 TerminalClass::Blocked
             }
             TerminalKind::RateLimited
             | TerminalKind::ProviderFailed
             | TerminalKind::MalformedToolUse
+            | TerminalKind::ToolDeferredUnavailable
+            | TerminalKind::StructuredOutputInvalid
             | TerminalKind::DoomLoop
             | TerminalKind::NoVisibleOutput
             | TerminalKind::ConfigRefused => TerminalClass::Failed,
@@ -328,7 +375,7 @@ impl TerminalKind {
 
     /// The exit code of a process whose run ended so: 0 success, 5 a limit or a budget,
     /// 130 interrupted, 2 a configuration that cannot work, 6 an answer with a warning,
-    /// 7 blocked, 8 failed. (1, 3 and 4 belong to `replay`.)
+    /// 7 blocked, 8 failed, 9 suspended. (1, 3 and 4 belong to `replay`.)
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         match self {
@@ -346,6 +393,9 @@ impl TerminalKind {
             | TerminalKind::RateLimited
             | TerminalKind::ProviderFailed
             | TerminalKind::MalformedToolUse
+            | TerminalKind::ToolDeferred
+            | TerminalKind::ToolDeferredUnavailable
+            | TerminalKind::StructuredOutputInvalid
             | TerminalKind::DoomLoop
             | TerminalKind::NoVisibleOutput
             | TerminalKind::OutputLimit
@@ -357,6 +407,7 @@ impl TerminalKind {
                 TerminalClass::Warned => 6,
                 TerminalClass::Blocked => 7,
                 TerminalClass::Failed => 8,
+                TerminalClass::Suspended => 9,
                 TerminalClass::Aborted => 130,
             },
         }
@@ -375,12 +426,15 @@ impl TerminalKind {
             | TerminalKind::OutputLimit
             | TerminalKind::PauseLimit
             | TerminalKind::StopHookLimit
+            | TerminalKind::ToolDeferred
             | TerminalKind::RequiredToolMissing => true,
             TerminalKind::Answered
             | TerminalKind::HookStopped
             | TerminalKind::ContextExhausted
             | TerminalKind::CompactionThrash
             | TerminalKind::MalformedToolUse
+            | TerminalKind::ToolDeferredUnavailable
+            | TerminalKind::StructuredOutputInvalid
             | TerminalKind::DoomLoop
             | TerminalKind::NoVisibleOutput
             | TerminalKind::Refused

@@ -13,7 +13,7 @@ use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::digest::Digest;
-use crate::message::{Aside, Block, CallResult, Entry, Origin, Reply};
+use crate::message::{Aside, Block, CallResult, Entry, Origin, Reply, Said};
 
 /// What was said in a session, oldest first.
 #[derive(Clone, Default)]
@@ -129,7 +129,7 @@ impl Transcript {
                     owed = None;
                 }
                 (Entry::Results(_), None) => return Some(at),
-                (Entry::Aside(Aside::BlankReply(_) | Aside::RefusedReply(_)), _) => {}
+                (Entry::Aside(_), _) => {}
                 (Entry::Boundary(_), None) => {}
                 (Entry::Boundary(_), Some((asked, _))) => return Some(asked),
                 (Entry::Said(_) | Entry::Reply(_), Some((asked, _))) => return Some(asked),
@@ -168,6 +168,12 @@ impl Transcript {
                 Entry::Results(_) => true,
                 Entry::Aside(Aside::BlankReply(_)) => false,
                 Entry::Aside(Aside::RefusedReply(_)) => true,
+                // A task that was lost is told to the next run, once.
+                Entry::Aside(Aside::Orphans(orphans)) => {
+                    let (origin, text) = (Origin::Notification, crate::wording::orphans(orphans));
+                    settled.append(Entry::Said(Said { origin, text }));
+                    false
+                }
                 Entry::Boundary(boundary) => {
                     settled.append(Entry::Said(boundary.said.clone()));
                     false

@@ -4,13 +4,15 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::profiles::{CallTemplate, Profile};
+use super::profiles::Profile;
 use crate::draft::{BlockState, Draft, Ending};
 use crate::effect::EffectKind;
 use crate::ids::EffectId;
-use crate::input::{Input, InterruptedBy, ToolReport, ToolStatus};
+use crate::input::{
+    Decision, Input, InterruptedBy, OutputVerdict, Recall, Refresh, Stored, ToolReport, ToolStatus,
+};
 use crate::model::{
-    BlockEnd, BlockKind, CallFacts, Closure, ErrorClass, Failure, ModelEvent, Proof, StopReason,
+    BlockEnd, BlockKind, Closure, ErrorClass, Failure, ModelEvent, Proof, StopReason, Usage,
 };
 use crate::rooms::{Room, RoomKind};
 use crate::state::State;
@@ -45,7 +47,7 @@ fn answers(
         EffectKind::CallModel => model_answers(id, state, profile, inputs),
         EffectKind::RunTool => {
             for status in &profile.tool_statuses {
-                let report = ToolReport { status: *status, output: String::from("o") };
+                let report = ToolReport { spent: profile.spent, ..ToolReport::new(*status, "o") };
                 inputs.push(Input::ToolReturned { id, report });
             }
         }
@@ -54,13 +56,47 @@ fn answers(
                 inputs.push(Input::Compacted { id, result: result.clone() });
             }
         }
+        EffectKind::StartTask => {
+            for status in &profile.tool_statuses {
+                let report = ToolReport { spent: profile.spent, ..ToolReport::new(*status, "o") };
+                inputs.push(Input::TaskEnded { id, report });
+            }
+        }
+        EffectKind::AskApproval => {
+            let all = profile.decisions.iter().cloned();
+            inputs.extend(all.map(|decision| Input::ApprovalGiven { id, decision }));
+        }
+        EffectKind::StoreResult => {
+            let all = profile.stores.iter().cloned();
+            inputs.extend(all.map(|result| Input::ResultStored { id, result }));
+        }
+        EffectKind::RecallMemory => {
+            let all = profile.recalls.iter().cloned();
+            inputs.extend(all.map(|result| Input::MemoryRecalled { id, result }));
+        }
+        EffectKind::FlushMemory => {
+            let all = profile.stores.iter().cloned();
+            inputs.extend(all.map(|result| Input::MemoryFlushed { id, result }));
+        }
+        EffectKind::RefreshCredential => {
+            let all = profile.refreshes.iter().cloned();
+            inputs.extend(all.map(|result| Input::CredentialRefreshed { id, result }));
+        }
+        EffectKind::CheckOutput => {
+            let all = profile.verdicts.iter().cloned();
+            inputs.extend(all.map(|verdict| Input::OutputChecked { id, verdict }));
+        }
         EffectKind::AskHook => {
             for answer in &profile.hook_answers {
                 inputs.push(Input::HookAnswered { id, answer: answer.clone() });
             }
         }
         EffectKind::SetTimer => inputs.push(Input::TimerFired { id }),
-        EffectKind::Cancel | EffectKind::Notify | EffectKind::Reject | EffectKind::Finish => {}
+        EffectKind::Cancel
+        | EffectKind::Detach
+        | EffectKind::Notify
+        | EffectKind::Reject
+        | EffectKind::Finish => {}
     }
 }
 
@@ -99,6 +135,8 @@ fn events(draft: &Draft, profile: &Profile) -> Vec<ModelEvent> {
         // Contradicts what was said before, whatever that was.
         events.push(ModelEvent::Delta { block: next + 7, text: String::from("x") });
     }
+    let told = draft.usage != Usage::default();
+    events.extend(profile.usages.iter().filter(|_| !told).map(|usage| ModelEvent::Usage(*usage)));
     for reason in &profile.stops {
         events.push(ModelEvent::Finished { reason: *reason, word: String::from(word(*reason)) });
     }
@@ -128,9 +166,8 @@ fn go_on(at: usize, draft: &Draft, profile: &Profile) -> Vec<ModelEvent> {
         BlockKind::Thinking => end(BlockEnd::Thinking { seal: String::new() }),
         BlockKind::Opaque => end(BlockEnd::Opaque { payload: String::from("{}") }),
         BlockKind::Call { name, .. } => {
-            for CallTemplate { args, safety, .. } in profile.calls.iter().filter(|c| c.tool == name)
-            {
-                end(BlockEnd::Call(CallFacts { args: args.clone(), safety: *safety }));
+            for template in profile.calls.iter().filter(|call| call.tool == name) {
+                end(BlockEnd::Call(template.facts()));
             }
         }
     }
@@ -166,11 +203,19 @@ fn strays(state: &State, inputs: &mut Vec<Input>) {
     let closed = (0..ledger.opened()).map(EffectId).find(|id| !open.contains(id));
     for id in [Some(unknown), closed].into_iter().flatten() {
         let event = ModelEvent::Usage(Default::default());
-        let report = ToolReport { status: ToolStatus::Succeeded, output: String::new() };
+        let report = ToolReport::new(ToolStatus::Succeeded, "");
         inputs.push(Input::ModelSaid { id, event });
         let failure = Failure::new(ErrorClass::Transport, "stray");
         inputs.push(Input::ModelClosed { id, closure: Closure::Failed(failure) });
-        inputs.push(Input::ToolReturned { id, report });
+        inputs.push(Input::ToolReturned { id, report: report.clone() });
+        inputs.push(Input::TaskEnded { id, report });
+        inputs.push(Input::MemoryRecalled { id, result: Recall::Nothing });
+        let kept = || Stored::Kept { reference: String::new() };
+        inputs.push(Input::MemoryFlushed { id, result: kept() });
+        inputs.push(Input::ResultStored { id, result: kept() });
+        inputs.push(Input::CredentialRefreshed { id, result: Refresh::Refreshed });
+        inputs.push(Input::ApprovalGiven { id, decision: Decision::Allowed });
+        inputs.push(Input::OutputChecked { id, verdict: OutputVerdict::Fits });
         let result = crate::input::Compaction::Failed { problem: String::new() };
         inputs.push(Input::Compacted { id, result });
         inputs.push(Input::HookAnswered { id, answer: crate::input::HookAnswer::Allowed });

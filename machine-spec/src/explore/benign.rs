@@ -6,7 +6,10 @@ use alloc::string::String;
 use crate::draft::{BlockState, Draft, Ending};
 use crate::effect::EffectKind;
 use crate::ids::EffectId;
-use crate::input::{Compaction, HookAnswer, Input, ToolReport, ToolStatus};
+use crate::input::{
+    Compaction, Decision, HookAnswer, Input, OutputVerdict, Recall, Refresh, Stored, ToolReport,
+    ToolStatus,
+};
 use crate::invariants::{Invariant, Violation};
 use crate::model::{
     ArgsVerdict, BlockEnd, BlockKind, CallFacts, Closure, ModelEvent, Proof, Safety, StopReason,
@@ -41,27 +44,69 @@ pub fn benign_answer(state: &State) -> Option<Input> {
     if state.room() == RoomKind::Idle {
         return Some(Input::UserSaid { text: String::from("u"), rules: alloc::vec![] });
     }
-    let mut open = state.frame().ledger().iter();
-    // Tools and hooks come back before the stream goes on; timers come last.
-    let first =
-        |wanted: EffectKind| state.frame().ledger().iter().find(|(_, kind)| *kind == wanted);
-    let (id, kind) = first(EffectKind::RunTool).or_else(|| open.next())?;
+    let ledger = state.frame().ledger();
+    // Tools and hooks come back before the stream goes on; timers come last, and the time budget of
+    // the run never.
+    let wanted = |rank: u8| {
+        let mut open = ledger.iter().filter(|(id, _)| state.frame().deadline != Some(*id));
+        open.find(|(_, kind)| urgency(*kind) == rank)
+    };
+    let (id, kind) = (0..=2).find_map(wanted)?;
     Some(match kind {
         EffectKind::CallModel => model(id, state)?,
         EffectKind::RunTool => {
-            let report = ToolReport { status: ToolStatus::Succeeded, output: String::from("o") };
-            Input::ToolReturned { id, report }
+            Input::ToolReturned { id, report: ToolReport::new(ToolStatus::Succeeded, "o") }
+        }
+        EffectKind::StartTask => {
+            Input::TaskEnded { id, report: ToolReport::new(ToolStatus::Succeeded, "o") }
         }
         EffectKind::Compact => {
-            let text = String::from("a benign summary of it all");
-            Input::Compacted { id, result: Compaction::Summarised { text } }
+            let (text, archive) = (String::from("a benign summary of it all"), String::new());
+            Input::Compacted { id, result: Compaction::Summarised { text, archive } }
         }
+        EffectKind::AskApproval => Input::ApprovalGiven { id, decision: Decision::Allowed },
+        EffectKind::StoreResult => Input::ResultStored { id, result: kept() },
+        EffectKind::FlushMemory => Input::MemoryFlushed { id, result: kept() },
+        EffectKind::RecallMemory => Input::MemoryRecalled { id, result: Recall::Nothing },
+        EffectKind::RefreshCredential => {
+            Input::CredentialRefreshed { id, result: Refresh::Refreshed }
+        }
+        EffectKind::CheckOutput => Input::OutputChecked { id, verdict: OutputVerdict::Fits },
         EffectKind::AskHook => Input::HookAnswered { id, answer: HookAnswer::Allowed },
         EffectKind::SetTimer => Input::TimerFired { id },
-        EffectKind::Cancel | EffectKind::Notify | EffectKind::Reject | EffectKind::Finish => {
-            return None;
-        }
+        EffectKind::Cancel
+        | EffectKind::Detach
+        | EffectKind::Notify
+        | EffectKind::Reject
+        | EffectKind::Finish => return None,
     })
+}
+
+fn kept() -> Stored {
+    Stored::Kept { reference: String::from("r") }
+}
+
+/// What a benign world answers first.
+const fn urgency(kind: EffectKind) -> u8 {
+    match kind {
+        EffectKind::RunTool
+        | EffectKind::StartTask
+        | EffectKind::AskApproval
+        | EffectKind::StoreResult
+        | EffectKind::AskHook => 0,
+        EffectKind::CallModel
+        | EffectKind::Compact
+        | EffectKind::FlushMemory
+        | EffectKind::RecallMemory
+        | EffectKind::RefreshCredential
+        | EffectKind::CheckOutput => 1,
+        EffectKind::SetTimer => 2,
+        EffectKind::Cancel
+        | EffectKind::Detach
+        | EffectKind::Notify
+        | EffectKind::Reject
+        | EffectKind::Finish => u8::MAX,
+    }
 }
 
 fn model(id: EffectId, state: &State) -> Option<Input> {
@@ -104,7 +149,7 @@ fn next_event(draft: &Draft, state: &State) -> Option<ModelEvent> {
         BlockKind::Opaque => BlockEnd::Opaque { payload: String::from("{}") },
         BlockKind::Call { .. } => {
             let args = ArgsVerdict::Valid { canonical: 9 };
-            BlockEnd::Call(CallFacts { args, safety: Safety::Exclusive })
+            BlockEnd::Call(CallFacts::new(args, Safety::Exclusive))
         }
     };
     Some(ModelEvent::BlockDone { block, proof: Proof::BlockStop, done })

@@ -12,10 +12,11 @@ use crate::board::{Board, Status};
 use crate::digest::Digest;
 use crate::draft::Draft;
 use crate::frame::{Frame, IdShelf};
-use crate::ids::{AttemptId, CallId, EffectId};
+use crate::hooking::Asked;
+use crate::ids::{AttemptId, CallId, EffectId, TaskId};
 use crate::ledger::Ledger;
-use crate::message::Entry;
-use crate::model::Usage;
+use crate::message::{Entry, Outcome};
+use crate::model::{ErrorClass, Failure, Usage};
 use crate::rooms::{Room, RoomKind};
 use crate::state::State;
 use crate::transcript::Transcript;
@@ -29,12 +30,21 @@ pub fn folded(state: &State) -> Digest {
     let mut state = state.clone();
     let (ledger, names) = state.frame.ledger.renamed();
     let shape = shape(&state.frame);
-    fold_frame(&mut state.frame, ledger);
+    fold_frame(&mut state.frame, ledger, &names);
     match &mut state.room {
         Room::Parse(parse) => {
             parse.call = renamed(parse.call, &names);
             fold_draft(&mut parse.draft, &names);
         }
+        Room::Recalling(recalling) => recalling.id = renamed(recalling.id, &names),
+        Room::Clearing(clearing) => {
+            clearing.flush = clearing.flush.map(|id| renamed(id, &names));
+            fold_asked(&mut clearing.asked, &names);
+        }
+        Room::Refreshing(refreshing) => refreshing.id = renamed(refreshing.id, &names),
+        Room::Reviewing(reviewing) => fold_asked(&mut reviewing.asked, &names),
+        Room::Checking(checking) => checking.id = renamed(checking.id, &names),
+        Room::Awaiting(awaiting) => awaiting.timer = renamed(awaiting.timer, &names),
         Room::Compacting(compacting) => compacting.id = renamed(compacting.id, &names),
         Room::Backoff(backoff) => backoff.timer = renamed(backoff.timer, &names),
         Room::Batch(batch) => fold_board(&mut batch.board, &names),
@@ -42,11 +52,7 @@ pub fn folded(state: &State) -> Digest {
             settling.timer = renamed(settling.timer, &names);
             fold_board(&mut settling.board, &names);
         }
-        Room::Stopping(stopping) => {
-            for asked in &mut stopping.asked {
-                asked.id = renamed(asked.id, &names);
-            }
-        }
+        Room::Stopping(stopping) => fold_asked(&mut stopping.asked, &names),
         Room::Idle(_)
         | Room::Absorb(_)
         | Room::View(_)
@@ -81,7 +87,13 @@ fn shape(frame: &Frame) -> Digest {
     shape
 }
 
-fn fold_frame(frame: &mut Box<Frame>, ledger: Ledger) {
+fn fold_asked(asked: &mut [Asked], names: &BTreeMap<EffectId, EffectId>) {
+    for asked in asked {
+        asked.id = renamed(asked.id, names);
+    }
+}
+
+fn fold_frame(frame: &mut Box<Frame>, ledger: Ledger, names: &BTreeMap<EffectId, EffectId>) {
     frame.transcript = Transcript::new();
     frame.wire_ids = IdShelf::default();
     frame.ledger = ledger;
@@ -95,6 +107,32 @@ fn fold_frame(frame: &mut Box<Frame>, ledger: Ledger) {
     frame.sweep.tried.clear();
     frame.answer.text = String::new();
     frame.answer.stop = String::new();
+    frame.deadline = frame.deadline.map(|id| renamed(id, names));
+    for (n, task) in frame.tasks.iter_mut().enumerate() {
+        task.effect = renamed(task.effect, names);
+        task.task = TaskId(n as u32);
+    }
+    for waiting in &mut frame.inbox {
+        waiting.text.clear();
+    }
+    fold_weights(frame);
+}
+
+/// What was counted matters only where something is held against it.
+fn fold_weights(frame: &mut Frame) {
+    let limits = &frame.config.limits;
+    if limits.tokens == 0 {
+        frame.counters.spent.tokens = 0;
+    }
+    if limits.nanos == 0 {
+        frame.counters.spent.nanos = 0;
+    }
+    if frame.config.candidates.iter().all(|candidate| candidate.context_window == 0) {
+        frame.gauge = None;
+    }
+    // Of the most telling failure only its class is decided by, and only where it is a size.
+    let size = |failure: &Failure| failure.class == ErrorClass::ContextOverflow;
+    frame.sweep.decisive = frame.sweep.decisive.take().filter(size);
 }
 
 fn fold_draft(draft: &mut Draft, names: &BTreeMap<EffectId, EffectId>) {
@@ -107,8 +145,16 @@ fn fold_board(board: &mut Board, names: &BTreeMap<EffectId, EffectId>) {
     for (n, slot) in board.slots.iter_mut().enumerate() {
         slot.call = CallId(n as u32);
         slot.wire_id = "".into();
-        if let Status::Running(id) = slot.status {
-            slot.status = Status::Running(renamed(id, names));
+        match &mut slot.status {
+            Status::Running(id) | Status::Asking(id) | Status::Storing { id, .. } => {
+                *id = renamed(*id, names);
+            }
+            Status::Vetting(asked) => fold_asked(asked, names),
+            Status::Settled { outcome: Outcome::Acknowledged { task }, .. } => *task = TaskId(0),
+            Status::Unvetted
+            | Status::Wanting { .. }
+            | Status::Queued
+            | Status::Settled { .. } => {}
         }
     }
 }

@@ -6,11 +6,15 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::config::{Candidate, HookSpec, Rule, RunConfig, ToolSpec};
+use crate::config::{Candidate, HookSpec, Rule, RunConfig, ToolKind, ToolSpec};
 use crate::ids::RuleId;
-use crate::input::{Compaction, HookAnswer, ToolStatus};
+use crate::input::{
+    Compaction, Decision, HookAnswer, OutputVerdict, Recall, Refresh, Spent, Stored, ToolStatus,
+};
 use crate::limits::Limits;
-use crate::model::{ArgsVerdict, BlockKind, ErrorClass, Failure, Safety, StopReason};
+use crate::model::{
+    ArgsVerdict, BlockKind, CallFacts, ErrorClass, Failure, Permission, Safety, StopReason, Usage,
+};
 use crate::policy::{Compactor, EarlyStart, Policy, Preset};
 
 /// A configuration, and what the world may do to it.
@@ -42,6 +46,20 @@ pub struct Profile {
     pub compactions: Vec<Compaction>,
     /// What hooks may answer.
     pub hook_answers: Vec<HookAnswer>,
+    /// What a tool or task says it spent.
+    pub spent: Spent,
+    /// Usage reports that a response may hold, once.
+    pub usages: Vec<Usage>,
+    /// What somebody may decide about a call.
+    pub decisions: Vec<Decision>,
+    /// How putting something aside may go, for results and for memory.
+    pub stores: Vec<Stored>,
+    /// What memory may say.
+    pub recalls: Vec<Recall>,
+    /// How looking up a credential may go.
+    pub refreshes: Vec<Refresh>,
+    /// What may come of holding an answer against its schema.
+    pub verdicts: Vec<OutputVerdict>,
     /// Whether answers to closed and unknown effects are tried.
     pub strays: bool,
     /// Steps within which a benign world must end any run.
@@ -61,6 +79,28 @@ pub struct CallTemplate {
     pub args: ArgsVerdict,
     /// Whether it may overlap.
     pub safety: Safety,
+    /// What the rules say about it.
+    pub permission: Permission,
+}
+
+impl CallTemplate {
+    /// A call with usable arguments that no rule says anything about.
+    #[must_use]
+    pub const fn new(tool: &'static str, safety: Safety) -> CallTemplate {
+        let args = ArgsVerdict::Valid { canonical: 1 };
+        CallTemplate { tool, named: true, args, safety, permission: Permission::Allow }
+    }
+
+    /// What the edge finds out about it.
+    #[must_use]
+    pub fn facts(&self) -> CallFacts {
+        CallFacts {
+            args: self.args.clone(),
+            safety: self.safety,
+            permission: self.permission.clone(),
+            lacks: vec![],
+        }
+    }
 }
 
 /// All profiles of the small exploration that runs in every test.
@@ -103,7 +143,7 @@ pub fn large() -> Vec<Profile> {
     early.stream_errors = true;
 
     let mut hooked = everything("large: two hooks, two rules, a user who goes on talking");
-    let hook = |name: &str| HookSpec { name: name.into() };
+    let hook = |name: &str| HookSpec::new(name);
     hooked.config.stop_hooks = vec![hook("h1"), hook("h2")];
     hooked.config.limits.stop_hook_blocks = 2;
     hooked.config.limits.user_messages = 3;
@@ -129,7 +169,7 @@ fn everything(name: &'static str) -> Profile {
     profile.name = name;
     profile.blocks = vec![BlockKind::Text, BlockKind::Thinking];
     profile.stops = vec![StopReason::EndOfTurn, StopReason::ToolUse, StopReason::OutputLimit];
-    let rule = |tool: &str| Rule { when: String::from("w"), tools: vec![tool.into()] };
+    let rule = |tool: &str| Rule::new("w", &[tool]);
     profile.config.rules = vec![rule("write"), rule("note")];
     let limits = &mut profile.config.limits;
     (limits.malformed_repairs, limits.blank_nudges, limits.continuations) = (1, 1, 1);
@@ -149,14 +189,26 @@ fn everything(name: &'static str) -> Profile {
 /// A candidate of unknown window.
 #[must_use]
 pub fn candidate(name: &str) -> Candidate {
-    Candidate { name: name.into(), model: String::from("m"), context_window: 0, max_output: 0 }
+    Candidate {
+        name: name.into(),
+        model: String::from("m"),
+        context_window: 0,
+        max_output: 0,
+        price: None,
+        refreshable: false,
+    }
 }
 
 /// A tool without a schema worth naming.
 #[must_use]
 pub fn tool(name: &str, read_only: bool) -> ToolSpec {
-    let input_schema = String::from("{}");
-    ToolSpec { name: name.into(), description: String::new(), input_schema, read_only }
+    ToolSpec {
+        name: name.into(),
+        description: String::new(),
+        input_schema: String::from("{}"),
+        read_only,
+        kind: ToolKind::Plain,
+    }
 }
 
 /// Bounds so small that everything ends soon.
@@ -168,11 +220,19 @@ pub fn small_limits() -> Limits {
         http_retries: 1,
         stream_reissues: 1,
         stall_reissues: 1,
+        param_degrades: 0,
+        credential_refreshes: 0,
+        stream_fallbacks: 0,
         fallback_hops: 2,
         malformed_repairs: 0,
         blank_nudges: 0,
         continuations: 0,
         pauses: 0,
+        structured_retries: 0,
+        anomalies: 0,
+        head_trims: 0,
+        least_output: 0,
+        tasks: 0,
         guard_retries: 0,
         stop_hook_blocks: 0,
         hook_failures: 1,
@@ -184,7 +244,9 @@ pub fn small_limits() -> Limits {
     }
 }
 
-fn base(name: &'static str) -> Profile {
+/// A profile in which nothing happens but an answer in one block.
+#[must_use]
+pub fn base(name: &'static str) -> Profile {
     Profile {
         name,
         config: RunConfig {
@@ -203,6 +265,13 @@ fn base(name: &'static str) -> Profile {
         tool_statuses: vec![ToolStatus::Succeeded],
         compactions: vec![],
         hook_answers: vec![],
+        spent: Spent::default(),
+        usages: vec![],
+        decisions: vec![],
+        stores: vec![],
+        recalls: vec![],
+        refreshes: vec![],
+        verdicts: vec![],
         strays: true,
         benign_bound: 60,
         max_states: u64::MAX,
@@ -210,7 +279,7 @@ fn base(name: &'static str) -> Profile {
 }
 
 fn call(tool: &'static str, safety: Safety) -> CallTemplate {
-    CallTemplate { tool, named: true, args: ArgsVerdict::Valid { canonical: 1 }, safety }
+    CallTemplate::new(tool, safety)
 }
 
 fn failures(classes: &[ErrorClass]) -> Vec<Failure> {
@@ -301,10 +370,7 @@ fn repairs() -> Profile {
 fn guard() -> Profile {
     let mut profile = base("guard: required tools, called, failed or forgotten");
     profile.config.tools = vec![tool("submit", false), tool("sign", false)];
-    let rule = |tools: &[&str]| Rule {
-        when: String::from("w"),
-        tools: tools.iter().map(|tool| String::from(*tool)).collect(),
-    };
+    let rule = |tools: &[&str]| Rule::new("w", tools);
     profile.config.rules = vec![rule(&["submit"]), rule(&["sign", "submit"])];
     profile.config.limits.guard_retries = 1;
     profile.config.limits.tool_rounds = 2;
@@ -333,7 +399,7 @@ fn doom() -> Profile {
 
 fn hooks() -> Profile {
     let mut profile = base("hooks: two stop hooks that allow, block, go on, halt and fail");
-    let hook = |name: &str| HookSpec { name: name.into() };
+    let hook = |name: &str| HookSpec::new(name);
     profile.config.stop_hooks = vec![hook("h1"), hook("h2")];
     profile.config.limits.stop_hook_blocks = 1;
     profile.config.limits.hook_failures = 2;
@@ -394,7 +460,8 @@ fn compaction(compact: Compactor) -> Profile {
     (limits.continuations, limits.user_messages) = (3, 2);
     profile.interrupts = compact == Compactor::Summary;
     profile.stops = vec![StopReason::EndOfTurn, StopReason::OutputLimit];
-    let summary = |text: &str| Compaction::Summarised { text: text.into() };
+    let summary =
+        |text: &str| Compaction::Summarised { text: text.into(), archive: String::new() };
     profile.compactions = vec![
         summary("a summary that is long enough"),
         summary(&"a summary that is longer than what it sums up ".repeat(10)),

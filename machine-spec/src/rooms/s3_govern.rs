@@ -1,22 +1,23 @@
-//! Room 3, Govern: does it fit? Rounds, requests and tokens are weighed before anything is sent.
-//! Doors: Freeze, Compacting, Decide.
+//! Room 3, Govern: does it fit? Rounds, budgets and tokens are weighed before anything is sent.
+//! Doors: Freeze, View, Clearing, Compacting, Decide.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use super::s3_compacting::{Compacting, place_boundary};
-use super::{Decide, Freeze, Next, Out, Room};
+use super::s3_compacting::{Order, place_boundary};
+use super::{BuildView, Clearing, Decide, Freeze, Next, Out, Room};
 use crate::because::{Because, Owner};
 use crate::compact::{Cut, cut, effective_window, threshold};
-use crate::effect::{Effect, EffectKind, Notice};
+use crate::effect::{Effect, Notice};
 use crate::frame::Frame;
-use crate::message::BoundaryKind;
+use crate::message::{BoundaryKind, Origin};
 use crate::model::Failure;
 use crate::policy::Compactor;
 use crate::terminal::{BudgetKind, Terminal};
 use crate::view::View;
+use crate::wording;
 
 /// What stands in for a head that was cut away without a summary.
 const CUT_AWAY: &str = "Earlier parts of this conversation were cut away because they did not fit.";
@@ -49,27 +50,52 @@ pub enum Pressure {
 
 impl Govern {
     pub(crate) fn pass(self, frame: &mut Frame, out: &mut Out) -> Next {
-        if let Some(end) = rounds_used_up(frame).or_else(|| calls_used_up(frame)) {
+        if let Some(end) = spent(frame) {
             return Next::go(Decide::over(end), Because::LimitReached);
         }
-        let tokens = request_tokens(&self.view, frame);
-        let candidate = frame.candidate();
-        let sized = candidate.filter(|candidate| candidate.context_window != 0);
-        let due = sized.is_some_and(|candidate| tokens > threshold(candidate));
-        let fits = sized.is_none_or(|candidate| tokens <= effective_window(candidate));
-        let plan = match &self.pressure {
-            Pressure::None if due => plan(frame, false),
-            Pressure::Overflow { .. } => plan(frame, true),
-            Pressure::None | Pressure::GaveUp => None,
-        };
-        match (plan, self.pressure.clone()) {
-            (Some(cut), pressure) => self.compact(cut, pressure, frame, out),
-            (None, Pressure::Overflow { failure }) => {
-                let end = exhausted(&failure, String::from("nothing can be compacted"), frame);
+        if let Some(end) = rounds_used_up(frame) {
+            return match frame.config.policy.wrap_up {
+                true => wrap_up(frame, out),
+                false => Next::go(Decide::over(end), Because::LimitReached),
+            };
+        }
+        let tokens = frame.request_tokens(self.view.transcript());
+        let limit = input_window(frame);
+        let fits = limit.is_none_or(|limit| tokens <= limit);
+        match (&self.pressure, fits) {
+            (Pressure::Overflow { failure }, _) => {
+                let failure = failure.clone();
+                self.overflowed(&failure, frame, out)
+            }
+            (Pressure::None | Pressure::GaveUp, false) if shrink_to(tokens, frame).is_some() => {
+                shrink(shrink_to(tokens, frame), frame, out);
+                self.freeze(Because::OutputShrunk)
+            }
+            (Pressure::None, _) => self.due(tokens, fits, frame, out),
+            (Pressure::GaveUp, true) => self.freeze(Because::WithinBudget),
+            (Pressure::GaveUp, false) => self.truncate(tokens, frame, out),
+        }
+    }
+
+    /// The provider refused the view: our estimate is no guide any more.
+    fn overflowed(self, failure: &Failure, frame: &mut Frame, out: &mut Out) -> Next {
+        match plan(frame, true) {
+            Some(cut) => self.compact(cut, frame, out),
+            None => {
+                let end = exhausted(failure, String::from("nothing can be compacted"), frame);
                 Next::go(Decide::over(end), Because::OverBudget)
             }
-            (None, Pressure::None | Pressure::GaveUp) if fits => self.freeze(Because::WithinBudget),
-            (None, Pressure::None | Pressure::GaveUp) => self.truncate(tokens, frame, out),
+        }
+    }
+
+    /// Nobody complained yet: a compaction that is due comes before it is needed.
+    fn due(self, tokens: u64, fits: bool, frame: &mut Frame, out: &mut Out) -> Next {
+        let sized = frame.candidate().filter(|candidate| candidate.context_window != 0);
+        let due = sized.is_some_and(|candidate| tokens > threshold(candidate));
+        match plan(frame, false).filter(|_| due) {
+            Some(cut) => self.compact(cut, frame, out),
+            None if fits => self.freeze(Because::WithinBudget),
+            None => self.truncate(tokens, frame, out),
         }
     }
 
@@ -77,14 +103,10 @@ impl Govern {
         Next::go(Room::Freeze(Freeze { owner: self.owner, view: self.view }), because)
     }
 
-    fn compact(self, cut: Cut, pressure: Pressure, frame: &mut Frame, out: &mut Out) -> Next {
+    fn compact(self, cut: Cut, frame: &mut Frame, out: &mut Out) -> Next {
         let Cut { kept, dropped } = cut;
-        let id = frame.open(EffectKind::Compact);
-        let head = View::of(frame.transcript.at(frame.transcript.len() - kept));
-        let by = frame.config.policy.compact;
-        out.emit(Effect::Compact { id, head, by });
-        let room = Compacting { id, owner: self.owner, pressure, kept, dropped };
-        Next::go(Room::Compacting(room), Because::OverBudget)
+        let order = Order { owner: self.owner, pressure: self.pressure, kept, dropped };
+        Clearing::enter(order, frame, out)
     }
 
     /// The surfaced last resort: the oldest part is cut away without a summary.
@@ -101,7 +123,7 @@ impl Govern {
         place_boundary(CUT_AWAY, BoundaryKind::Truncated, cut, frame);
         out.emit(Effect::Notify(Notice::ContextTruncated { dropped: cut.dropped }));
         self.view = View::of(&frame.transcript);
-        let actual = request_tokens(&self.view, frame);
+        let actual = frame.request_tokens(&frame.transcript);
         if actual <= limit {
             return self.freeze(Because::ContextTruncated);
         }
@@ -122,19 +144,65 @@ fn plan(frame: &Frame, overflowed: bool) -> Option<Cut> {
     cut(frame, threshold(candidate), overflowed)
 }
 
+/// Tokens that input may fill of the window in use, less what the next output may take; `None` where
+/// the window is not known.
+fn input_window(frame: &Frame) -> Option<u64> {
+    let candidate = frame.candidate().filter(|candidate| candidate.context_window != 0)?;
+    let output = frame.sweep.max_output.unwrap_or(candidate.max_output);
+    Some(candidate.context_window.saturating_sub(output))
+}
+
+/// To how many output tokens a request can be shrunk so that this input fits the window (Part 7,
+/// decision 9): shrink first, then compact.
+fn shrink_to(tokens: u64, frame: &Frame) -> Option<u64> {
+    let candidate = frame.candidate().filter(|candidate| candidate.context_window != 0)?;
+    shrunk(candidate.context_window, tokens, frame)
+}
+
+/// The output tokens that a window leaves, if they are fewer than now and still worth asking for.
+pub(super) fn shrunk(window: u64, tokens: u64, frame: &Frame) -> Option<u64> {
+    let least = frame.config.limits.least_output;
+    let now = frame.sweep.max_output.or(frame.candidate().map(|c| c.max_output))?;
+    let room = window.saturating_sub(tokens);
+    (least > 0 && room >= least && room < now).then_some(room)
+}
+
+/// Asks for so many output tokens from now on.
+pub(super) fn shrink(to: Option<u64>, frame: &mut Frame, out: &mut Out) {
+    if let Some(to) = to {
+        frame.sweep.max_output = Some(to);
+        out.emit(Effect::Notify(Notice::OutputShrunk { to }));
+    }
+}
+
+/// The model may speak about its last results, once and without tools; the run ends at its limit all
+/// the same (Part 7, decision 2).
+fn wrap_up(frame: &mut Frame, out: &mut Out) -> Next {
+    frame.counters.wrap_ups += 1;
+    out.emit(Effect::Notify(Notice::WrapUpAsked));
+    frame.say(Origin::Continuation, wording::WRAP_UP);
+    let view = BuildView { owner: Owner::WrapUp, pressure: Pressure::None };
+    Next::go(Room::View(view), Because::WrapUpAsked)
+}
+
 /// The round limit is weighed before the model is called, so the last results stand in history
 /// and no call is left unexecuted (Part 7, decision 2).
 fn rounds_used_up(frame: &Frame) -> Option<Terminal> {
     let (limit, used) = (frame.config.limits.tool_rounds, frame.counters.tool_rounds);
-    (used > 0 && used >= limit).then_some(Terminal::MaxTurns { limit, used })
+    let over = used > 0 && used >= limit && !frame.is_wrapping_up();
+    over.then(|| Terminal::MaxTurns { limit, used, text: String::new() })
 }
 
-/// The ceiling of requests: the proof that the run ends.
-pub(super) fn calls_used_up(frame: &Frame) -> Option<Terminal> {
-    let limit = frame.model_call_limit();
-    let kind = BudgetKind::ModelCalls;
-    (frame.counters.model_calls >= limit)
-        .then_some(Terminal::BudgetExhausted { kind, limit: u64::from(limit) })
+/// The budget that is spent, if one is.
+pub(super) fn spent(frame: &Frame) -> Option<Terminal> {
+    let (limits, spent) = (&frame.config.limits, frame.counters.spent);
+    let over = |kind, used: u64, limit: u64| {
+        (limit > 0 && used >= limit).then_some(Terminal::BudgetExhausted { kind, limit })
+    };
+    let calls = u64::from(frame.counters.model_calls);
+    over(BudgetKind::ModelCalls, calls, u64::from(frame.model_call_limit()))
+        .or_else(|| over(BudgetKind::Tokens, spent.tokens, limits.tokens))
+        .or_else(|| over(BudgetKind::Money, spent.nanos, limits.nanos))
 }
 
 /// The ending when the provider said that the view is too large and nothing helped.
@@ -145,9 +213,4 @@ pub(super) fn exhausted(failure: &Failure, compaction: String, frame: &Frame) ->
         actual: failure.actual.unwrap_or_else(|| frame.transcript.tokens()),
         compaction,
     }
-}
-
-/// Estimated tokens of a whole request: messages, system prompt and tool schemas.
-pub(super) fn request_tokens(view: &View, frame: &Frame) -> u64 {
-    view.tokens.saturating_add(frame.config.fixed_tokens())
 }

@@ -25,19 +25,12 @@ impl Backoff {
         frame: &mut Frame,
         _: &mut Out,
     ) -> Result<Next, Refused> {
-        match answer {
-            Answer::TimerFired => {
-                frame.close(self.timer);
-                // Nothing was appended since the failure, so this is the view that failed.
-                let view = View::of(&frame.transcript);
-                let freeze = Freeze { owner: self.owner, view };
-                Ok(Next::go(Room::Freeze(freeze), Because::RetryDue))
-            }
-            Answer::ModelSaid(_)
-            | Answer::ModelClosed(_)
-            | Answer::ToolReturned(..)
-            | Answer::Compacted(_)
-            | Answer::HookAnswered(..) => Err(Refused::wrong(Room::Backoff(self))),
-        }
+        let Answer::TimerFired = answer else {
+            return Err(Refused::wrong(Room::Backoff(self)));
+        };
+        frame.close(self.timer);
+        // Nothing was appended since the failure, so this is the view that failed.
+        let view = View::of(&frame.transcript);
+        Ok(Next::go(Room::Freeze(Freeze { owner: self.owner, view }), Because::RetryDue))
     }
 }

@@ -6,21 +6,21 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
+use self::ending::{conclude, contradicts, is_cut, is_refusal};
 use super::{
-    Answer, Decide, Finding, Gate, Next, Out, Recover, Refused, Room, RoomKind, RoundEnd,
-    s6_settling,
+    Answer, Decide, Gate, Next, Out, Recover, Refused, Room, RoomKind, RoundEnd, s6_settling,
 };
 use crate::because::Because;
-use crate::board::Status;
+use crate::board::Message;
 use crate::draft::{Draft, Ending, Heard};
-use crate::effect::{Effect, Notice, SealedRequest};
+use crate::effect::{Effect, Notice};
 use crate::frame::Frame;
 use crate::ids::{AttemptId, EffectId};
 use crate::input::InterruptedBy;
-use crate::message::Outcome;
-use crate::message::{Aside, Block, Entry, NotStarted, Reply, Wholeness};
+use crate::message::{Entry, NotStarted, Wholeness};
 use crate::model::{Closure, ErrorClass, Failure, ModelEvent, StopReason};
-use crate::policy::EarlyStart;
+
+mod ending;
 
 /// What did it say?
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct Parse {
 }
 
 impl Parse {
-    pub(crate) fn new(call: EffectId, attempt: AttemptId, _: &SealedRequest) -> Parse {
+    pub(crate) fn new(call: EffectId, attempt: AttemptId) -> Parse {
         Parse { call, draft: Draft::new(attempt) }
     }
 
@@ -48,15 +48,13 @@ impl Parse {
                 frame.close(self.call);
                 Ok(self.close(closure, frame, out))
             }
-            Answer::ToolReturned(id, report) => {
-                frame.close(id);
-                self.draft.board.settle(id, report);
-                self.start_early(frame, out);
-                Ok(Next::stay(Room::Parse(self)))
-            }
-            Answer::Compacted(_) | Answer::HookAnswered(..) | Answer::TimerFired => {
-                Err(Refused::wrong(Room::Parse(self)))
-            }
+            other => match self.draft.board.hear(other, frame, out) {
+                Ok(()) => {
+                    self.start_early(frame, out);
+                    Ok(Next::stay(Room::Parse(self)))
+                }
+                Err(()) => Err(Refused::wrong(Room::Parse(self))),
+            },
         }
     }
 
@@ -84,9 +82,7 @@ impl Parse {
 
     fn start_early(&mut self, frame: &mut Frame, out: &mut Out) {
         let early = frame.config.policy.early_start;
-        if early != EarlyStart::Off {
-            self.draft.board.start_ready(early, frame, out);
-        }
+        self.draft.board.advance(Message::Open(early), frame, out);
     }
 
     fn close(self, closure: Closure, frame: &mut Frame, out: &mut Out) -> Next {
@@ -117,25 +113,22 @@ impl Parse {
         out: &mut Out,
     ) -> Next {
         let cut = is_cut(reason);
-        if let Some(last) = self.draft.last_block_call().filter(|_| cut)
-            && last.status == Status::Queued
-        {
+        if cut {
             // A call that stands where the output was cut may itself be cut (Part 7, decision 5).
-            let outcome = Outcome::NotStarted { why: NotStarted::OutputLimit };
-            last.status = Status::Settled { ran: false, outcome };
+            self.draft.give_up_last_call(frame, out);
         }
         if is_refusal(reason) && !self.draft.board.has_started() {
-            self.draft.board.slots.clear();
+            self.draft.board.discard(frame, out);
         }
         let calls = self.draft.board.slots.len() as u32;
         if contradicts(reason, calls) {
             out.emit(Effect::Notify(Notice::Contradiction { stop: reason, calls }));
         }
-        frame.count_response(&self.draft.usage);
+        frame.count_response(&self.draft.usage, self.draft.said_tokens());
         frame.answer.stop = word;
         let (reply, board) = self.draft.file(Wholeness::Whole, frame);
         if calls > 0 {
-            frame.answer.text.clear();
+            frame.answer.text = if frame.is_wrapping_up() { reply.text() } else { String::new() };
             frame.append(Entry::Reply(reply));
             let end = if cut { RoundEnd::Truncated } else { RoundEnd::Whole };
             return Next::go(Room::Gate(Gate { board, end }), Because::CallsRequested);
@@ -148,97 +141,15 @@ impl Parse {
         if !self.draft.board.has_started() {
             // A half-streamed message is not committed, so it owes nothing.
             super::s5_recover::retract(&self.draft, out);
-            frame.counters.usage.add(&self.draft.usage);
+            self.draft.charge(frame);
             return s6_settling::nothing_runs(RoomKind::Parse, by, frame, out);
         }
         frame.close(self.call);
         out.emit(Effect::Cancel { id: self.call });
-        frame.count_response(&self.draft.usage);
-        self.draft.board.give_up_queued(NotStarted::Interrupted);
+        frame.count_response(&self.draft.usage, self.draft.said_tokens());
+        self.draft.board.give_up_pending(NotStarted::Interrupted, frame, out);
         let (reply, board) = self.draft.file(Wholeness::Interrupted, frame);
         frame.append(Entry::Reply(reply));
         s6_settling::enter(board, RoomKind::Parse, by, frame, out)
     }
-}
-
-fn is_cut(reason: StopReason) -> bool {
-    match reason {
-        StopReason::OutputLimit | StopReason::WindowExceeded => true,
-        StopReason::EndOfTurn
-        | StopReason::ToolUse
-        | StopReason::StopSequence
-        | StopReason::Paused
-        | StopReason::Refused
-        | StopReason::Filtered
-        | StopReason::Other => false,
-    }
-}
-
-fn is_refusal(reason: StopReason) -> bool {
-    match reason {
-        StopReason::Refused | StopReason::Filtered => true,
-        StopReason::EndOfTurn
-        | StopReason::ToolUse
-        | StopReason::StopSequence
-        | StopReason::OutputLimit
-        | StopReason::WindowExceeded
-        | StopReason::Paused
-        | StopReason::Other => false,
-    }
-}
-
-/// Whether what the model said about its end contradicts the calls it sent; the calls count (B017).
-fn contradicts(reason: StopReason, calls: u32) -> bool {
-    match reason {
-        StopReason::ToolUse => calls == 0,
-        StopReason::EndOfTurn
-        | StopReason::StopSequence
-        | StopReason::Refused
-        | StopReason::Filtered => calls > 0,
-        StopReason::OutputLimit
-        | StopReason::WindowExceeded
-        | StopReason::Paused
-        | StopReason::Other => false,
-    }
-}
-
-/// Files a reply without calls where it belongs and says what it amounts to.
-fn conclude(reply: Reply, reason: StopReason, frame: &mut Frame) -> Finding {
-    let text = reply.text();
-    let thinking_only = reply.blocks.iter().any(|block| matches!(block, Block::Thinking(_)));
-    let finding = match reason {
-        StopReason::Refused => Finding::Refused,
-        StopReason::Filtered => Finding::Filtered,
-        StopReason::Paused => Finding::Paused,
-        StopReason::EndOfTurn
-        | StopReason::ToolUse
-        | StopReason::StopSequence
-        | StopReason::OutputLimit
-        | StopReason::WindowExceeded
-        | StopReason::Other => {
-            if text.trim().is_empty() {
-                Finding::Blank { thinking_only }
-            } else if is_cut(reason) {
-                Finding::Truncated
-            } else {
-                Finding::Said
-            }
-        }
-    };
-    let entry = match finding {
-        Finding::Refused | Finding::Filtered => Entry::Aside(Aside::RefusedReply(reply)),
-        Finding::Blank { .. } => Entry::Aside(Aside::BlankReply(reply)),
-        Finding::Paused if reply.blocks.is_empty() => Entry::Aside(Aside::BlankReply(reply)),
-        Finding::Paused
-        | Finding::Truncated
-        | Finding::Said
-        | Finding::Results { .. }
-        | Finding::Unusable { .. }
-        | Finding::InPart { .. }
-        | Finding::Hooks(_)
-        | Finding::Over { .. } => Entry::Reply(reply),
-    };
-    frame.answer.text.push_str(&text);
-    frame.append(entry);
-    finding
 }

@@ -1,24 +1,34 @@
 //! Alcove of room 5, Recover: whose failure is it? The owner is named before anything is repeated,
 //! and what has started decides whether anything may be (Part 7, decisions 3, 6, 7).
-//! Doors: Backoff, View, Gate, Decide.
+//! Doors: Freeze, Refreshing, Backoff, View, Gate, Decide.
 
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::s3_govern::{calls_used_up, exhausted, request_tokens};
-use super::{Backoff, BuildView, Decide, Finding, Gate, Next, Out, Pressure, Room, RoundEnd};
+use self::chain::{next_candidate, skip_small, window_in_use};
+pub(super) use self::ending::hopeless;
+use self::repeat::{Repeat, credential, parameter, retry, whole};
+use super::s3_govern::{shrink, shrunk, spent};
+use super::{
+    Backoff, BuildView, Decide, Finding, Freeze, Gate, Next, Out, Pressure, Refreshing, Room,
+    RoundEnd,
+};
 use crate::because::{Because, Owner};
 use crate::draft::Draft;
 use crate::effect::{Effect, EffectKind, Notice, TimerFor};
 use crate::frame::Frame;
 use crate::ids::CandidateId;
 use crate::message::{Entry, Wholeness};
-use crate::model::{ErrorClass, Failure, StreamPhase};
-use crate::policy::{Remedy, retry_owner};
-use crate::terminal::{Terminal, Tried};
+use crate::model::{Failure, StreamPhase};
+use crate::policy::Remedy;
+use crate::terminal::Terminal;
 use crate::view::View;
+
+mod chain;
+mod ending;
+mod repeat;
 
 /// Whose failure is it?
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,22 +46,19 @@ impl Recover {
         let remedy = frame.config.policy.preset.remedy(self.failure.class);
         let withheld = remedy == Remedy::Compact && frame.sweep.overflows == 0;
         self.tell(withheld, out);
+        ending::note(&self.failure, frame);
         // A started effect is a fact: the response it came from is never asked for again.
         if self.draft.board.has_started() && !self.draft.board.started_only_reads() {
             return self.seal(frame, out);
         }
-        let retry = match remedy {
-            Remedy::Retry | Remedy::RetryThenSwitch => self.retry(frame),
-            Remedy::Switch | Remedy::Compact | Remedy::End => None,
-        };
-        if let Some(retry) = retry {
-            return match calls_used_up(frame) {
+        if let Some(repeat) = self.repeat(remedy, frame) {
+            return match spent(frame) {
                 Some(end) => self.give_up(end, Because::LimitReached, frame, out),
-                None => self.again(retry, frame, out),
+                None => self.again(repeat, frame, out),
             };
         }
         if withheld {
-            return self.compact(frame, out);
+            return self.make_room(frame, out);
         }
         let target = match remedy {
             Remedy::Switch | Remedy::RetryThenSwitch => next_candidate(0, frame),
@@ -80,67 +87,75 @@ impl Recover {
         }));
     }
 
-    /// The owner's next repetition, if its budget and the server's wish allow one.
-    fn retry(&self, frame: &mut Frame) -> Option<Retry> {
-        let limits = &frame.config.limits;
-        let owner = retry_owner(self.failure.class, self.phase);
-        let (used, limit) = match owner {
-            Owner::HttpRetry => (&mut frame.sweep.http_retries, limits.http_retries),
-            Owner::StreamReissue
-            | Owner::Step
-            | Owner::ModelFallback
-            | Owner::ContextCompact
-            | Owner::OutputRepair
-            | Owner::ToolFeedback
-            | Owner::DoomBreaker
-            | Owner::LoopGuard
-            | Owner::HookReentry
-            | Owner::UserInput => {
-                if self.failure.class == ErrorClass::IdleTimeout {
-                    (&mut frame.sweep.stalls, limits.stall_reissues)
-                } else {
-                    (&mut frame.sweep.reissues, limits.stream_reissues)
-                }
+    /// The owner that repeats the request on the same candidate, if one has budget left: without
+    /// the parameter that is not known, with another credential, after a wait, in one piece.
+    fn repeat(&self, remedy: Remedy, frame: &mut Frame) -> Option<Repeat> {
+        let mend = parameter(&self.failure, frame).or_else(|| credential(&self.failure, frame));
+        mend.or_else(|| match remedy {
+            Remedy::Retry | Remedy::RetryThenSwitch => {
+                retry(&self.failure, self.phase, frame).or_else(|| whole(self, frame))
             }
-        };
-        if *used >= limit {
-            return None;
-        }
-        let backoff = limits.backoff_base_ms.saturating_mul(1 << (*used).min(20));
-        let backoff = backoff.min(limits.backoff_cap_ms);
-        let after_ms = match self.failure.retry_after_ms {
-            Some(wish) if wish > limits.retry_after_cap_ms => return None,
-            Some(wish) => wish,
-            None => backoff,
-        };
-        *used += 1;
-        Some(Retry { owner, n: *used, after_ms })
+            Remedy::Switch | Remedy::Compact | Remedy::End => None,
+        })
     }
 
-    fn again(mut self, retry: Retry, frame: &mut Frame, out: &mut Out) -> Next {
+    fn again(mut self, repeat: Repeat, frame: &mut Frame, out: &mut Out) -> Next {
         self.discard(frame, out);
-        let Retry { owner, n, after_ms } = retry;
-        let class = self.failure.class;
-        out.emit(Effect::Notify(Notice::RetryScheduled { owner, n, after_ms, class }));
-        let timer = frame.open(EffectKind::SetTimer);
-        out.emit(Effect::SetTimer { id: timer, after_ms, because: TimerFor::Backoff });
-        Next::go(Room::Backoff(Backoff { owner, timer }), Because::RetryScheduled)
+        match repeat {
+            Repeat::Parameter(what) => self.leave_out(what, frame, out),
+            Repeat::Credential => self.refresh(frame, out),
+            Repeat::Later { owner, n, after_ms } => {
+                let class = self.failure.class;
+                out.emit(Effect::Notify(Notice::RetryScheduled { owner, n, after_ms, class }));
+                let timer = frame.open(EffectKind::SetTimer);
+                out.emit(Effect::SetTimer { id: timer, after_ms, because: TimerFor::Backoff });
+                Next::go(Room::Backoff(Backoff { owner, timer }), Because::RetryScheduled)
+            }
+            Repeat::Whole => at_once(Owner::StreamFallback, Because::StreamAbandoned, frame),
+        }
+    }
+
+    fn leave_out(self, what: Arc<str>, frame: &mut Frame, out: &mut Out) -> Next {
+        let candidate = frame.sweep.at;
+        out.emit(Effect::Notify(Notice::ParameterLeftOut { candidate, what: what.clone() }));
+        if let Some(left_out) = frame.sweep.left_out.get_mut(usize::from(candidate.0)) {
+            left_out.push(what);
+            left_out.sort_unstable();
+        }
+        at_once(Owner::ParamDegrade, Because::ParameterLeftOut, frame)
+    }
+
+    fn refresh(self, frame: &mut Frame, out: &mut Out) -> Next {
+        let id = frame.open(EffectKind::RefreshCredential);
+        out.emit(Effect::RefreshCredential { id, candidate: frame.sweep.at });
+        let room = Refreshing { id, phase: self.phase, failure: self.failure };
+        Next::go(Room::Refreshing(Box::new(room)), Because::CredentialWanted)
     }
 
     fn switch(mut self, to: CandidateId, frame: &mut Frame, out: &mut Out) -> Next {
         self.discard(frame, out);
         let (from, class) = (frame.sweep.at, self.failure.class);
         out.emit(Effect::Notify(Notice::Switched { from, to, class }));
-        frame.leave_candidate(to, self.failure);
+        let decisive = frame.sweep.decisive.take().unwrap_or(self.failure);
+        frame.leave_candidate(to, decisive);
         skip_small(from, to, frame);
         let view = BuildView { owner: Owner::ModelFallback, pressure: Pressure::None };
         Next::go(Room::View(view), Because::CandidateSwitched)
     }
 
-    /// The provider says that the view is too large: its error is withheld while compaction is
-    /// tried, once for a request.
-    fn compact(mut self, frame: &mut Frame, out: &mut Out) -> Next {
+    /// The provider says that the view is too large. Its error is withheld, once for a request,
+    /// while fewer output tokens are asked for, or else while compaction is tried.
+    fn make_room(mut self, frame: &mut Frame, out: &mut Out) -> Next {
         self.discard(frame, out);
+        let estimate = frame.request_tokens(&frame.transcript);
+        let fewer = self.failure.limit.and_then(|limit| {
+            let input = self.failure.actual.filter(|actual| *actual < limit).unwrap_or(estimate);
+            shrunk(limit, input, frame)
+        });
+        if fewer.is_some() {
+            shrink(fewer, frame, out);
+            return at_once(Owner::ContextCompact, Because::OutputShrunk, frame);
+        }
         frame.sweep.overflows += 1;
         let pressure = Pressure::Overflow { failure: Box::new(self.failure) };
         let view = BuildView { owner: Owner::ContextCompact, pressure };
@@ -153,7 +168,7 @@ impl Recover {
         let calls = self.draft.board.slots.len() as u32;
         let attempt = self.draft.attempt;
         out.emit(Effect::Notify(Notice::Sealed { attempt, calls }));
-        frame.count_response(&self.draft.usage);
+        frame.count_response(&self.draft.usage, self.draft.said_tokens());
         let (reply, board) = self.draft.file(Wholeness::Sealed, frame);
         if calls > 0 {
             frame.answer.text.clear();
@@ -178,91 +193,24 @@ impl Recover {
         Next::go(Decide::over(end), because)
     }
 
-    /// Forgets the response: what was shown is void, early reads are stopped and never used.
+    /// Forgets the response: what was shown is void, early reads are stopped and never used. What
+    /// was said of it was paid for.
     fn discard(&mut self, frame: &mut Frame, out: &mut Out) {
         retract(&self.draft, out);
-        frame.counters.usage.add(&self.draft.usage);
-        self.draft.board.discard_running(frame, out);
+        self.draft.charge(frame);
+        self.draft.board.discard(frame, out);
     }
 }
 
-struct Retry {
-    owner: Owner,
-    n: u32,
-    after_ms: u64,
+/// The same view goes out once more at once: nothing was appended since the failure.
+fn at_once(owner: Owner, because: Because, frame: &Frame) -> Next {
+    let view = View::of(&frame.transcript);
+    Next::go(Room::Freeze(Freeze { owner, view }), because)
 }
 
 /// Tells observers that what they were shown of this response is void.
 pub(super) fn retract(draft: &Draft, out: &mut Out) {
     if !draft.blocks.is_empty() {
         out.emit(Effect::Notify(Notice::Retracted { attempt: draft.attempt }));
-    }
-}
-
-fn window_in_use(frame: &Frame) -> u64 {
-    frame.candidate().map_or(0, |candidate| candidate.context_window)
-}
-
-/// The next candidate of the chain that the view fits into and whose window is at least so large
-/// (Part 7, decisions 7 and 12).
-fn next_candidate(least: u64, frame: &Frame) -> Option<CandidateId> {
-    if frame.sweep.hops >= frame.config.limits.fallback_hops || calls_used_up(frame).is_some() {
-        return None;
-    }
-    let tokens = request_tokens(&View::of(&frame.transcript), frame);
-    let after = usize::from(frame.sweep.at.0) + 1;
-    let rest = frame.config.candidates.iter().enumerate().skip(after);
-    let mut fitting = rest.filter(|(_, candidate)| {
-        let room = candidate.context_window.saturating_sub(candidate.max_output);
-        let large = candidate.context_window == 0 || candidate.context_window >= least;
-        large && (candidate.context_window == 0 || tokens <= room)
-    });
-    fitting.next().map(|(at, _)| CandidateId(at as u16))
-}
-
-/// Notes the candidates that were passed over because the view does not fit into them.
-fn skip_small(from: CandidateId, to: CandidateId, frame: &mut Frame) {
-    for at in from.0 + 1..to.0 {
-        let mut failure =
-            Failure::new(ErrorClass::ContextOverflow, "skipped: the view does not fit its window");
-        failure.limit = frame.config.candidates.get(usize::from(at)).map(|c| c.context_window);
-        frame.sweep.tried.push(Tried { candidate: CandidateId(at), attempts: 0, failure });
-    }
-}
-
-/// The ending of a run that no owner can save. The decisive error of every candidate goes with it.
-fn hopeless(failure: &Failure, phase: StreamPhase, frame: &Frame) -> Terminal {
-    let mut tried = frame.sweep.tried.clone();
-    let (candidate, attempts) = (frame.sweep.at, frame.sweep.attempts);
-    tried.push(Tried { candidate, attempts, failure: failure.clone() });
-    let cap = frame.config.limits.retry_after_cap_ms;
-    match (failure.class, failure.retry_after_ms) {
-        (ErrorClass::ContextOverflow, _) => exhausted(failure, String::new(), frame),
-        (ErrorClass::Throttled | ErrorClass::QuotaExhausted, Some(wish)) if wish > cap => {
-            Terminal::RateLimited { retry_after_ms: wish, tried }
-        }
-        (
-            ErrorClass::Throttled
-            | ErrorClass::QuotaExhausted
-            | ErrorClass::Overloaded
-            | ErrorClass::ServerError
-            | ErrorClass::ConnectTimeout
-            | ErrorClass::RequestTimeout
-            | ErrorClass::IdleTimeout
-            | ErrorClass::Transport
-            | ErrorClass::Tls
-            | ErrorClass::Auth
-            | ErrorClass::Billing
-            | ErrorClass::PayloadTooLarge
-            | ErrorClass::ParamRejected
-            | ErrorClass::ModelNotFound
-            | ErrorClass::BadRequest
-            | ErrorClass::ContentRefused
-            | ErrorClass::NonApiBody
-            | ErrorClass::Incomplete
-            | ErrorClass::Garbled
-            | ErrorClass::Unknown,
-            _,
-        ) => Terminal::ProviderFailed { phase, failure: failure.clone(), tried },
     }
 }

@@ -1,14 +1,14 @@
-//! Room 6, Batch: what must run, in which order? Doors: Feedback; interrupted: Settling.
+//! Room 6, Batch: what must run, in which order? Answers of tools, hooks and people move the board
+//! on until every call has its outcome. Doors: Feedback; interrupted: Settling.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Feedback, Next, Out, Refused, Room, RoomKind, RoundEnd, s6_settling};
 use crate::because::Because;
-use crate::board::Board;
+use crate::board::{Board, Message};
 use crate::frame::Frame;
 use crate::input::InterruptedBy;
 use crate::message::NotStarted;
-use crate::policy::EarlyStart;
 
 /// What must run, in which order?
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -26,27 +26,19 @@ impl Batch {
         frame: &mut Frame,
         out: &mut Out,
     ) -> Result<Next, Refused> {
-        match answer {
-            Answer::ToolReturned(id, report) => {
-                frame.close(id);
-                self.board.settle(id, report);
-                self.board.start_ready(EarlyStart::All, frame, out);
-                if !self.board.is_settled() {
-                    return Ok(Next::stay(Room::Batch(self)));
-                }
-                let feedback = Feedback { board: self.board, end: self.end };
-                Ok(Next::go(Room::Feedback(feedback), Because::BatchComplete))
-            }
-            Answer::ModelSaid(_)
-            | Answer::ModelClosed(_)
-            | Answer::Compacted(_)
-            | Answer::HookAnswered(..)
-            | Answer::TimerFired => Err(Refused::wrong(Room::Batch(self))),
+        if self.board.hear(answer, frame, out).is_err() {
+            return Err(Refused::wrong(Room::Batch(self)));
         }
+        self.board.advance(Message::Over, frame, out);
+        if !self.board.is_settled() {
+            return Ok(Next::stay(Room::Batch(self)));
+        }
+        let feedback = Feedback { board: self.board, end: self.end };
+        Ok(Next::go(Room::Feedback(feedback), Because::BatchComplete))
     }
 
     pub(crate) fn interrupt(mut self, by: InterruptedBy, frame: &mut Frame, out: &mut Out) -> Next {
-        self.board.give_up_queued(NotStarted::Interrupted);
+        self.board.give_up_pending(NotStarted::Interrupted, frame, out);
         s6_settling::enter(self.board, RoomKind::Batch, by, frame, out)
     }
 }

@@ -1,13 +1,12 @@
-//! Alcove of room 6, Gate: may it run? The calls of a filed reply start as far as their order
-//! allows; their judgement is [`crate::gate`]. Doors: Batch, Feedback.
+//! Alcove of room 6, Gate: may it run? The calls of a filed reply are vetted, and start as
+//! far as their order allows; their judgement is [`crate::gate`]. Doors: Batch, Feedback.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Batch, Feedback, Next, Out, Room, RoundEnd};
 use crate::because::Because;
-use crate::board::Board;
+use crate::board::{Board, Message};
 use crate::frame::Frame;
-use crate::policy::EarlyStart;
 
 /// May it run?
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -21,7 +20,7 @@ pub struct Gate {
 impl Gate {
     pub(crate) fn pass(mut self, frame: &mut Frame, out: &mut Out) -> Next {
         // The message is over, so nothing is early any more.
-        self.board.start_ready(EarlyStart::All, frame, out);
+        self.board.advance(Message::Over, frame, out);
         if self.board.is_settled() {
             let feedback = Feedback { board: self.board, end: self.end };
             return Next::go(Room::Feedback(feedback), Because::NothingToRun);

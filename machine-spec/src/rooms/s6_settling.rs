@@ -32,7 +32,7 @@ pub(super) fn nothing_runs(
     out: &mut Out,
 ) -> Next {
     out.emit(Effect::Notify(Notice::TurnInterrupted));
-    for id in frame.ledger.close_all() {
+    for id in frame.close_turn() {
         out.emit(Effect::Cancel { id });
     }
     let end = RoundEnd::Interrupted { by, during };
@@ -42,13 +42,14 @@ pub(super) fn nothing_runs(
 
 /// Stops the calls that run and waits for what they have to say.
 pub(super) fn enter(
-    board: Board,
+    mut board: Board,
     during: RoomKind,
     by: InterruptedBy,
     frame: &mut Frame,
     out: &mut Out,
 ) -> Next {
     out.emit(Effect::Notify(Notice::TurnInterrupted));
+    board.give_up_storing(frame, out);
     if board.is_settled() {
         let feedback = Feedback { board, end: RoundEnd::Interrupted { by, during } };
         return Next::go(Room::Feedback(feedback), Because::Interrupted);
@@ -73,7 +74,7 @@ impl Settling {
         match answer {
             Answer::ToolReturned(id, report) => {
                 frame.close(id);
-                self.board.settle(id, report);
+                self.board.settle_inline(id, report, frame);
                 if !self.board.is_settled() {
                     return Ok(Next::stay(Room::Settling(self)));
                 }
@@ -89,6 +90,12 @@ impl Settling {
             Answer::ModelSaid(_)
             | Answer::ModelClosed(_)
             | Answer::Compacted(_)
+            | Answer::MemoryRecalled(_)
+            | Answer::MemoryFlushed(_)
+            | Answer::CredentialRefreshed(_)
+            | Answer::ApprovalGiven(..)
+            | Answer::ResultStored(..)
+            | Answer::OutputChecked(_)
             | Answer::HookAnswered(..) => Err(Refused::wrong(Room::Settling(self))),
         }
     }

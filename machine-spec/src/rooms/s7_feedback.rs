@@ -1,17 +1,19 @@
 //! Room 7, Feedback: is every call answered? Results are filed in call order, whatever the order of
-//! completion (T3). Door: Decide.
+//! completion (T3). Doors: Decide, Reviewing.
 
-use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decide, Finding, Next, Out, RoomKind};
+use super::{Decide, Finding, Next, Out, Reviewing, RoomKind};
 use crate::because::Because;
 use crate::board::Board;
 use crate::frame::Frame;
 use crate::input::InterruptedBy;
-use crate::message::{CallResult, Entry, NotStarted, Outcome};
-use crate::terminal::Terminal;
+use crate::ids::CallId;
+use crate::message::{CallResult, Entry, GateRefusal, NotStarted, Origin, Outcome};
+use crate::terminal::{BudgetKind, Terminal};
+use crate::wording;
 
 /// Is every call answered?
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,6 +34,8 @@ pub enum RoundEnd {
     Truncated,
     /// Its stream died after a call had started or was complete.
     Sealed,
+    /// There was none: the call was left pending by an earlier run.
+    Resumed,
     /// The run was interrupted.
     Interrupted {
         /// By whom.
@@ -54,22 +58,26 @@ pub enum Cut {
 }
 
 impl Feedback {
-    pub(crate) fn pass(self, frame: &mut Frame, _: &mut Out) -> Next {
+    pub(crate) fn pass(self, frame: &mut Frame, out: &mut Out) -> Next {
         frame.doom.note(&self.board.slots);
-        let results = self.board.into_results();
-        note_successes(&results, frame);
+        let mut results = Vec::new();
+        for (result, lacks) in self.board.into_results() {
+            if result.outcome.is_success() {
+                frame.note_success(&result.name, &lacks);
+            }
+            results.push(result);
+        }
         let usable = results.iter().any(|result| is_usable(&result.outcome));
         let tool = results.last().map(|result| result.name.clone()).unwrap_or_default();
         let (settled, unknown) = count_truths(&results);
-        if !results.is_empty() {
-            frame.append(Entry::Results(results));
-        }
+        let calls: Vec<CallId> = results.iter().map(|result| result.call).collect();
+        file(results, &self.end, frame);
         let cut = match self.end {
-            RoundEnd::Whole => Cut::No,
+            RoundEnd::Whole | RoundEnd::Resumed => Cut::No,
             RoundEnd::Truncated => Cut::OutputLimit,
             RoundEnd::Sealed => Cut::StreamFailed,
             RoundEnd::Interrupted { by, during } => {
-                let end = Terminal::Interrupted { by, during, settled, unknown };
+                let end = interrupted(by, during, settled, unknown, frame);
                 return Next::go(Decide::over(end), Because::ResultsFiled);
             }
         };
@@ -80,20 +88,45 @@ impl Feedback {
         } else {
             Finding::Unusable { cut, tool }
         };
-        Next::go(Decide::on(finding), Because::ResultsFiled)
+        Reviewing::enter(finding, calls, frame, out)
     }
 }
 
-/// Only a successful call satisfies a requirement (Part 7, decision 8).
-fn note_successes(results: &[CallResult], frame: &mut Frame) {
-    for result in results.iter().filter(|result| result.outcome.is_success()) {
-        let required = frame
-            .config
-            .rules
-            .iter()
-            .any(|rule| rule.tools.iter().any(|tool| **tool == *result.name));
-        if required {
-            frame.guard.succeeded.insert(Arc::clone(&result.name));
+/// The results stand behind their reply. A call that an earlier run left pending has its answer
+/// there already, so how it went comes as a notification.
+fn file(results: Vec<CallResult>, end: &RoundEnd, frame: &mut Frame) {
+    match end {
+        RoundEnd::Whole
+        | RoundEnd::Truncated
+        | RoundEnd::Sealed
+        | RoundEnd::Interrupted { .. } => {
+            if !results.is_empty() {
+                frame.append(Entry::Results(results));
+            }
+        }
+        RoundEnd::Resumed => {
+            for result in &results {
+                frame.say(Origin::Notification, wording::deferred_report(result));
+            }
+        }
+    }
+}
+
+/// The machine's own timer ends a run like an interrupt, but that is no one's wish: it is a budget.
+fn interrupted(
+    by: InterruptedBy,
+    during: RoomKind,
+    settled: u32,
+    unknown: u32,
+    frame: &Frame,
+) -> Terminal {
+    match by {
+        InterruptedBy::User | InterruptedBy::Parent | InterruptedBy::Shutdown => {
+            Terminal::Interrupted { by, during, settled, unknown }
+        }
+        InterruptedBy::TimeLimit => {
+            let (kind, limit) = (BudgetKind::Time, frame.config.limits.wall_ms);
+            Terminal::BudgetExhausted { kind, limit }
         }
     }
 }
@@ -101,14 +134,30 @@ fn note_successes(results: &[CallResult], frame: &mut Frame) {
 /// Whether a call was more than a mistake of the model: it passed the gate.
 fn is_usable(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Refused { .. } => false,
+        Outcome::Refused { why } => match why {
+            GateRefusal::UnknownTool { .. }
+            | GateRefusal::OutOfScope
+            | GateRefusal::MalformedArgs { .. }
+            | GateRefusal::InvalidArgs { .. } => false,
+            // Nothing is wrong with the call; it may just not run, or not now.
+            GateRefusal::Denied { .. }
+            | GateRefusal::OutOfOrder { .. }
+            | GateRefusal::TooManyTasks { .. }
+            | GateRefusal::TooDeep { .. } => true,
+        },
         Outcome::NotStarted { why } => match why {
             // A cut call is neither usable nor malformed (B014).
             NotStarted::OutputLimit | NotStarted::Interrupted => false,
             // The calls before it were fine; it is the cycle that is judged, not the call.
-            NotStarted::DoomLoop => true,
+            NotStarted::DoomLoop
+            | NotStarted::BatchDenied
+            | NotStarted::Halted
+            | NotStarted::Deferred => true,
         },
-        Outcome::Succeeded { .. }
+        Outcome::Acknowledged { .. }
+        | Outcome::Partial { .. }
+        | Outcome::NotApproved { .. }
+        | Outcome::Succeeded { .. }
         | Outcome::Failed { .. }
         | Outcome::TimedOut { .. }
         | Outcome::Unknown { .. } => true,
@@ -120,11 +169,15 @@ fn count_truths(results: &[CallResult]) -> (u32, u32) {
     let (mut settled, mut unknown) = (0, 0);
     for result in results {
         match result.outcome {
-            Outcome::Succeeded { .. } | Outcome::Failed { .. } | Outcome::TimedOut { .. } => {
-                settled += 1;
-            }
+            Outcome::Succeeded { .. }
+            | Outcome::Failed { .. }
+            | Outcome::TimedOut { .. }
+            | Outcome::Partial { .. } => settled += 1,
             Outcome::Unknown { .. } => unknown += 1,
-            Outcome::NotStarted { .. } | Outcome::Refused { .. } => {}
+            Outcome::Acknowledged { .. }
+            | Outcome::NotApproved { .. }
+            | Outcome::NotStarted { .. }
+            | Outcome::Refused { .. } => {}
         }
     }
     (settled, unknown)

@@ -1,24 +1,27 @@
 //! Room 8, Decide: again, or over? A pure table over the findings of the turn. Only this room leads
-//! to Done. Doors: Absorb, Stopping, Done.
+//! to Done. Doors: Absorb, Checking, Stopping, Awaiting, Done.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use self::guard::{Standing, standing};
 use super::s7_feedback::Cut;
-use super::{Absorb, Done, Next, Out, Room, Stopping};
+use super::{Absorb, Awaiting, Checking, Done, Next, Out, Room, Stopping};
 use crate::because::{Because, Owner};
-use crate::effect::{Effect, Notice, OutputFault};
-use crate::frame::Frame;
-use crate::ids::{HookId, RuleId};
-use crate::message::Origin;
+use crate::config::HookPoint;
+use crate::frame::{Frame, Stop};
+use crate::ids::HookId;
+use crate::input::OutputVerdict;
 use crate::model::Failure;
-use crate::terminal::Terminal;
-use crate::wording;
+use crate::policy::Tasks;
+use crate::terminal::{BudgetKind, Terminal};
 
+mod again;
+mod guard;
+mod over;
 #[cfg(test)]
 mod tests;
 
@@ -65,8 +68,12 @@ pub enum Finding {
         /// What broke the stream.
         failure: Failure,
     },
+    /// The answer was held against the wanted schema.
+    Checked(OutputVerdict),
     /// The stop hooks have answered.
     Hooks(HookVerdict),
+    /// The time for background tasks is over.
+    Overdue,
     /// A room met a hopeless case, or the run was interrupted.
     Over {
         /// The ending.
@@ -104,8 +111,12 @@ pub enum Verdict {
         /// Who orders the request.
         owner: Owner,
     },
+    /// The answer is held against the wanted schema.
+    Check,
     /// The stop hooks are asked.
     Ask,
+    /// The answer waits for background tasks.
+    Await,
     /// The run is over.
     Over {
         /// Why.
@@ -129,36 +140,66 @@ impl Decide {
     pub(crate) fn pass(self, frame: &mut Frame, out: &mut Out) -> Next {
         match decide(&self.finding, frame) {
             Verdict::Again { because, owner } => {
-                prepare(&self.finding, because, frame, out);
+                again::prepare(&self.finding, because, frame, out);
                 Next::go(Room::Absorb(Absorb { owner }), because)
             }
+            Verdict::Check => Next::go(Checking::ask(frame, out), Because::OutputWeighed),
             Verdict::Ask => Next::go(Stopping::ask(frame, out), Because::StopAsked),
+            Verdict::Await => Next::go(Awaiting::begin(frame, out), Because::TasksAwaited),
             Verdict::Over { because, end } => {
-                let unread: Vec<String> = frame.inbox.drain(..).map(|said| said.text).collect();
-                if !unread.is_empty() {
-                    out.emit(Effect::Notify(Notice::InputReturned { texts: unread }));
-                }
-                out.emit(Effect::Finish(end.clone()));
+                over::leave(&end, frame, out);
                 Next::go(Room::Done(Box::new(Done { terminal: end })), because)
             }
         }
     }
 }
 
-/// The decision table. Reads; changes nothing.
+/// The decision table. Reads; changes nothing. What stops the turn comes first; then the table; then
+/// the breaker that no owner's budget replaces: too many rounds in a row that went wrong.
 #[must_use]
 pub fn decide(finding: &Finding, frame: &Frame) -> Verdict {
+    if let Finding::Over { end } = finding {
+        return over(over::cause(end), end.clone());
+    }
+    match &frame.stop {
+        Stop::Halted { reason } => {
+            return over(Because::HookHalted, Terminal::HookStopped { reason: reason.clone() });
+        }
+        Stop::Deferred { call } => {
+            return over(Because::CallDeferred, Terminal::ToolDeferred { call: call.clone() });
+        }
+        Stop::Nothing => {}
+    }
+    let (limits, used) = (&frame.config.limits, &frame.counters);
+    if frame.is_wrapping_up() {
+        let (limit, used) = (limits.tool_rounds, used.tool_rounds);
+        let end = Terminal::MaxTurns { limit, used, text: frame.answer.text.clone() };
+        return over(Because::LimitReached, end);
+    }
+    let verdict = table(finding, frame);
+    let limit = u64::from(limits.anomalies);
+    let piled_up = limit > 0 && u64::from(used.anomalies) >= limit;
+    match verdict {
+        Verdict::Again { because, .. } if piled_up && is_anomaly(finding, because) => {
+            let end = Terminal::BudgetExhausted { kind: BudgetKind::Anomalies, limit };
+            over(Because::AnomaliesPiledUp, end)
+        }
+        Verdict::Again { .. }
+        | Verdict::Check
+        | Verdict::Ask
+        | Verdict::Await
+        | Verdict::Over { .. } => verdict,
+    }
+}
+
+fn table(finding: &Finding, frame: &Frame) -> Verdict {
     let (limits, used) = (&frame.config.limits, &frame.counters);
     let text = || frame.answer.text.clone();
     match finding {
-        Finding::Over { end } => over(over_cause(end), end.clone()),
-        Finding::Results { cut: Cut::OutputLimit } | Finding::Truncated
-            if used.continuations >= limits.continuations =>
-        {
-            let end = Terminal::OutputLimit { text: text(), continuations: used.continuations };
-            over(Because::RepairExhausted, end)
-        }
-        Finding::Unusable { cut: Cut::OutputLimit, .. }
+        Finding::Over { end } => over(over::cause(end), end.clone()),
+        Finding::Results { cut: Cut::OutputLimit }
+        | Finding::Unusable { cut: Cut::OutputLimit, .. }
+        | Finding::Truncated
             if used.continuations >= limits.continuations =>
         {
             let end = Terminal::OutputLimit { text: text(), continuations: used.continuations };
@@ -175,11 +216,8 @@ pub fn decide(finding: &Finding, frame: &Frame) -> Verdict {
             None => again(Because::MoreWork, Owner::ToolFeedback),
         },
         Finding::Unusable { tool, .. } if used.malformed_streak >= limits.malformed_repairs => {
-            let repairs = used.malformed_streak;
-            over(
-                Because::RepairExhausted,
-                Terminal::MalformedToolUse { tool: String::from(&**tool), repairs },
-            )
+            let (tool, repairs) = (String::from(&**tool), used.malformed_streak);
+            over(Because::RepairExhausted, Terminal::MalformedToolUse { tool, repairs })
         }
         Finding::Unusable { .. } => again(Because::RepairAsked, Owner::OutputRepair),
         Finding::Blank { thinking_only } if used.blank_nudges >= limits.blank_nudges => {
@@ -198,24 +236,40 @@ pub fn decide(finding: &Finding, frame: &Frame) -> Verdict {
             over(Because::RecoveryExhausted, end)
         }
         Finding::Said => said(frame),
+        Finding::Checked(verdict) => checked(verdict, frame),
         Finding::Hooks(verdict) => hooks_said(verdict, frame),
+        Finding::Overdue => answered(frame),
     }
 }
 
-/// The answer is there. The guard comes first: it may still want a call. Then the user, who may
-/// have said more. Then the hooks, who may object.
+/// The answer is there. The guard comes first: it may still want a call. Then whoever has said more,
+/// then the wanted shape, then the hooks, then the tasks that still run.
 fn said(frame: &Frame) -> Verdict {
-    match guard_standing(frame) {
-        GuardStanding::Remind(_) => again(Because::GuardReminded, Owner::LoopGuard),
-        GuardStanding::Clear | GuardStanding::Exhausted(_) if !frame.inbox.is_empty() => {
-            again(Because::Steered, Owner::UserInput)
-        }
-        GuardStanding::Exhausted(missing) => {
+    match standing(frame) {
+        Standing::Remind(_) => again(Because::GuardReminded, Owner::LoopGuard),
+        Standing::Clear | Standing::Exhausted(_) if !frame.inbox.is_empty() => more(frame),
+        Standing::Exhausted(missing) => {
             let text = frame.answer.text.clone();
             over(Because::GuardExhausted, Terminal::RequiredToolMissing { missing, text })
         }
-        GuardStanding::Clear if frame.hooks_in_force().next().is_some() => Verdict::Ask,
-        GuardStanding::Clear => answered(frame),
+        Standing::Clear if !frame.config.output_schema.is_empty() => Verdict::Check,
+        Standing::Clear => stands(frame),
+    }
+}
+
+fn checked(verdict: &OutputVerdict, frame: &Frame) -> Verdict {
+    let (limit, retries) = (frame.config.limits.structured_retries, frame.counters.structured_retries);
+    match verdict {
+        OutputVerdict::Fits if !frame.inbox.is_empty() => more(frame),
+        OutputVerdict::Fits => stands(frame),
+        OutputVerdict::Misfits { .. } if retries < limit => {
+            again(Because::OutputMisfit, Owner::OutputRepair)
+        }
+        OutputVerdict::Misfits { problem, .. } => {
+            let (text, problem) = (frame.answer.text.clone(), problem.clone());
+            let end = Terminal::StructuredOutputInvalid { text, problem, retries };
+            over(Because::RepairExhausted, end)
+        }
     }
 }
 
@@ -229,12 +283,32 @@ fn hooks_said(verdict: &HookVerdict, frame: &Frame) -> Verdict {
             let (last_feedback, text) = (feedback.clone(), frame.answer.text.clone());
             over(Because::LimitReached, Terminal::StopHookLimit { limit, last_feedback, text })
         }
-        // The user has said more: that keeps the turn going and opens a new budget.
-        HookVerdict::GoOn { .. } if used >= limit => again(Because::Steered, Owner::UserInput),
+        // Somebody has said more: that keeps the turn going, and the user's words open a new budget.
+        HookVerdict::GoOn { .. } if used >= limit => more(frame),
         HookVerdict::GoOn { .. } => again(Because::HookBlocked, Owner::HookReentry),
-        HookVerdict::Allow if !frame.inbox.is_empty() => again(Because::Steered, Owner::UserInput),
-        HookVerdict::Allow => answered(frame),
+        HookVerdict::Allow if !frame.inbox.is_empty() => more(frame),
+        HookVerdict::Allow => settled(frame),
     }
+}
+
+/// Queued words keep the turn going: the user's, or the report of a background task.
+fn more(frame: &Frame) -> Verdict {
+    if frame.inbox.iter().any(|waiting| waiting.origin.is_user()) {
+        again(Because::Steered, Owner::UserInput)
+    } else {
+        again(Because::TaskReported, Owner::Supervisor)
+    }
+}
+
+/// The answer has the wanted shape: the hooks may object.
+fn stands(frame: &Frame) -> Verdict {
+    if frame.hooks_in_force(HookPoint::Stop).is_empty() { settled(frame) } else { Verdict::Ask }
+}
+
+/// Nobody objects: background tasks may still be waited for.
+fn settled(frame: &Frame) -> Verdict {
+    let waits = frame.config.policy.tasks == Tasks::Wait && !frame.tasks.is_empty();
+    if waits { Verdict::Await } else { answered(frame) }
 }
 
 fn answered(frame: &Frame) -> Verdict {
@@ -250,127 +324,9 @@ fn over(because: Because, end: Terminal) -> Verdict {
     Verdict::Over { because, end }
 }
 
-fn over_cause(end: &Terminal) -> Because {
-    match end {
-        Terminal::Interrupted { .. } => Because::Interrupted,
-        Terminal::MaxTurns { .. } | Terminal::BudgetExhausted { .. } => Because::LimitReached,
-        Terminal::ContextExhausted { .. } => Because::OverBudget,
-        Terminal::CompactionThrash { .. } => Because::CompactionUseless,
-        Terminal::RateLimited { .. } | Terminal::ProviderFailed { .. } => {
-            Because::RecoveryExhausted
-        }
-        Terminal::Answered { .. } => Because::GoalReached,
-        Terminal::AnsweredInPart { .. } => Because::RecoveryExhausted,
-        Terminal::RequiredToolMissing { .. } => Because::GuardExhausted,
-        Terminal::StopHookLimit { .. } => Because::LimitReached,
-        Terminal::HookStopped { .. } => Because::HookHalted,
-        Terminal::MalformedToolUse { .. }
-        | Terminal::NoVisibleOutput { .. }
-        | Terminal::OutputLimit { .. }
-        | Terminal::PauseLimit { .. } => Because::RepairExhausted,
-        Terminal::DoomLoop { .. } => Because::DoomProven,
-        Terminal::Refused { .. } | Terminal::Filtered { .. } | Terminal::ConfigRefused { .. } => {
-            Because::ModelRefused
-        }
-    }
-}
-
-/// Where the loop guard stands.
-enum GuardStanding {
-    /// Nothing is missing.
-    Clear,
-    /// This rule misses something and has reminders left.
-    Remind(RuleId),
-    /// These tools are missing and no rule has reminders left.
-    Exhausted(Vec<String>),
-}
-
-fn guard_standing(frame: &Frame) -> GuardStanding {
-    let mut missing = Vec::new();
-    for active in &frame.guard.active {
-        let tools = frame.missing(active.rule);
-        if !tools.is_empty() && active.reminders < frame.config.limits.guard_retries {
-            return GuardStanding::Remind(active.rule);
-        }
-        for tool in tools {
-            if !missing.contains(&tool) {
-                missing.push(tool);
-            }
-        }
-    }
-    if missing.is_empty() { GuardStanding::Clear } else { GuardStanding::Exhausted(missing) }
-}
-
-/// Counts the repetition for its owner and says to the model what it must know.
-fn prepare(finding: &Finding, because: Because, frame: &mut Frame, out: &mut Out) {
-    match finding {
-        Finding::Results { cut } | Finding::Unusable { cut, .. } => match cut {
-            Cut::OutputLimit => {
-                frame.counters.continuations += 1;
-                ask(OutputFault::Truncated, frame.counters.continuations, out);
-                frame.say(Origin::Continuation, wording::CUT_CALL);
-            }
-            Cut::StreamFailed => frame.say(Origin::Repair, wording::STREAM_FAILED),
-            Cut::No => {}
-        },
-        Finding::Truncated => {
-            frame.counters.continuations += 1;
-            ask(OutputFault::Truncated, frame.counters.continuations, out);
-            frame.say(Origin::Continuation, wording::GO_ON);
-        }
-        Finding::Blank { thinking_only } => {
-            frame.counters.blank_nudges += 1;
-            let fault = if *thinking_only { OutputFault::ThinkingOnly } else { OutputFault::Empty };
-            ask(fault, frame.counters.blank_nudges, out);
-            frame.say(Origin::Repair, wording::NUDGE);
-        }
-        Finding::Paused => {
-            frame.counters.pauses += 1;
-            ask(OutputFault::Paused, frame.counters.pauses, out);
-        }
-        Finding::Said => frame.answer.text.clear(),
-        Finding::Hooks(HookVerdict::GoOn { hook, feedback }) => {
-            frame.answer.text.clear();
-            if because == Because::HookBlocked {
-                frame.counters.hook_blocks += 1;
-                let n = frame.counters.hook_blocks;
-                out.emit(Effect::Notify(Notice::HookBlocked { hook: *hook, n }));
-            }
-            frame.say(Origin::HookFeedback, feedback.clone());
-        }
-        Finding::Hooks(HookVerdict::Allow | HookVerdict::Halt { .. }) => frame.answer.text.clear(),
-        Finding::Refused | Finding::Filtered | Finding::InPart { .. } | Finding::Over { .. } => {}
-    }
-    if let Finding::Unusable { cut: Cut::No | Cut::StreamFailed, .. } = finding {
-        frame.counters.malformed_streak += 1;
-        ask(OutputFault::MalformedCall, frame.counters.malformed_streak, out);
-        frame.say(Origin::Repair, wording::MEND_CALLS);
-    }
-    if because == Because::DoomWarned {
-        let cycle = frame.doom.cycle().unwrap_or_default();
-        frame.doom.warned = true;
-        frame.say(Origin::Repair, wording::doom_warning(&cycle));
-        out.emit(Effect::Notify(Notice::DoomWarned { cycle }));
-    }
-    if because == Because::GuardReminded
-        && let GuardStanding::Remind(rule) = guard_standing(frame)
-    {
-        remind(rule, frame, out);
-    }
-}
-
-fn ask(fault: OutputFault, n: u32, out: &mut Out) {
-    out.emit(Effect::Notify(Notice::RepairAsked { fault, n }));
-}
-
-fn remind(rule: RuleId, frame: &mut Frame, out: &mut Out) {
-    let missing = frame.missing(rule);
-    let mut n = 0;
-    for active in frame.guard.active.iter_mut().filter(|active| active.rule == rule) {
-        active.reminders += 1;
-        n = active.reminders;
-    }
-    let tool = missing.first().cloned().unwrap_or_default();
-    frame.say(Origin::Guard, wording::guard_reminder(&missing));
-    out.emit(Effect::Notify(Notice::GuardReminded { rule, tool, n }));
+/// Whether the loop goes on because something went wrong.
+fn is_anomaly(finding: &Finding, because: Because) -> bool {
+    let sealed = matches!(finding, Finding::Results { cut: Cut::StreamFailed });
+    let repaired = matches!(because, Because::RepairAsked | Because::Nudged | Because::DoomWarned);
+    sealed || repaired
 }

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::s8_decide::HookVerdict;
 use super::{Answer, Decide, Finding, Next, Out, Refused, Room};
 use crate::because::Because;
-use crate::effect::{Effect, EffectKind, HookQuestion, Notice};
+use crate::config::HookPoint;
+use crate::effect::HookQuestion;
 use crate::frame::Frame;
-use crate::ids::{EffectId, HookId};
+use crate::hooking::{self, Asked, HookReply};
 use crate::input::HookAnswer;
 
 /// Does anybody object?
@@ -20,42 +21,15 @@ pub struct Stopping {
     pub asked: Vec<Asked>,
 }
 
-/// A hook that was asked.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Asked {
-    /// The hook.
-    pub hook: HookId,
-    /// The effect it answers.
-    pub id: EffectId,
-    /// What it said.
-    pub reply: HookReply,
-}
-
-/// What a hook said.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HookReply {
-    /// Nothing yet.
-    Awaited,
-    /// This.
-    Said(HookAnswer),
-}
-
 impl Stopping {
     /// Asks every hook that is in force.
     pub(super) fn ask(frame: &mut Frame, out: &mut Out) -> Room {
-        let hooks: Vec<HookId> = frame.hooks_in_force().collect();
-        let mut asked = Vec::with_capacity(hooks.len());
-        for hook in hooks {
-            let id = frame.open(EffectKind::AskHook);
-            let question = HookQuestion::Stop {
-                active: frame.counters.hook_blocks > 0,
-                reentries: frame.counters.hook_blocks,
-                last_text: frame.answer.text.clone(),
-            };
-            out.emit(Effect::AskHook { id, hook, question });
-            asked.push(Asked { hook, id, reply: HookReply::Awaited });
-        }
+        let asked = hooking::ask(HookPoint::Stop, frame, out, |frame| HookQuestion::Stop {
+            active: frame.counters.hook_blocks > 0,
+            reentries: frame.counters.hook_blocks,
+            last_text: frame.answer.text.clone(),
+            tasks: frame.tasks.iter().map(|task| task.task).collect(),
+        });
         Room::Stopping(Stopping { asked })
     }
 
@@ -65,45 +39,16 @@ impl Stopping {
         frame: &mut Frame,
         out: &mut Out,
     ) -> Result<Next, Refused> {
-        match answer {
-            Answer::HookAnswered(id, answer) => {
-                frame.close(id);
-                for asked in self.asked.iter_mut().filter(|asked| asked.id == id) {
-                    note_health(asked.hook, &answer, frame, out);
-                    asked.reply = HookReply::Said(answer.clone());
-                }
-                if self.asked.iter().any(|asked| asked.reply == HookReply::Awaited) {
-                    return Ok(Next::stay(Room::Stopping(self)));
-                }
-                let finding = Finding::Hooks(weigh(self.asked));
-                Ok(Next::go(Decide::on(finding), Because::HooksAnswered))
-            }
-            Answer::ModelSaid(_)
-            | Answer::ModelClosed(_)
-            | Answer::ToolReturned(..)
-            | Answer::Compacted(_)
-            | Answer::TimerFired => Err(Refused::wrong(Room::Stopping(self))),
+        let Answer::HookAnswered(id, answer) = answer else {
+            return Err(Refused::wrong(Room::Stopping(self)));
+        };
+        frame.close(id);
+        hooking::note(&mut self.asked, id, &answer, frame, out);
+        if hooking::awaited(&self.asked).next().is_some() {
+            return Ok(Next::stay(Room::Stopping(self)));
         }
-    }
-}
-
-/// A hook that fails is not a block; after some failures in a row it is not asked again in the
-/// turn (Part 7, decision 4).
-fn note_health(hook: HookId, answer: &HookAnswer, frame: &mut Frame, out: &mut Out) {
-    let limit = frame.config.limits.hook_failures;
-    let Some(failures) = frame.counters.hook_failures.get_mut(usize::from(hook.0)) else { return };
-    match answer {
-        HookAnswer::Failed { problem } => {
-            *failures += 1;
-            out.emit(Effect::Notify(Notice::HookFailed { hook, problem: problem.clone() }));
-            if *failures == limit {
-                out.emit(Effect::Notify(Notice::HookDisabled { hook }));
-            }
-        }
-        HookAnswer::Allowed
-        | HookAnswer::Blocked { .. }
-        | HookAnswer::Continued { .. }
-        | HookAnswer::Halted { .. } => *failures = 0,
+        let finding = Finding::Hooks(weigh(self.asked));
+        Ok(Next::go(Decide::on(finding), Because::HooksAnswered))
     }
 }
 
@@ -115,13 +60,21 @@ fn weigh(asked: Vec<Asked>) -> HookVerdict {
     for Asked { hook, reply, .. } in asked {
         let (weight, said) = match reply {
             HookReply::Said(HookAnswer::Halted { reason }) => (3, HookVerdict::Halt { reason }),
-            HookReply::Said(HookAnswer::Blocked { reason: feedback }) => {
+            HookReply::Said(
+                HookAnswer::Blocked { reason: feedback } | HookAnswer::Denied { reason: feedback },
+            ) => {
                 (2, HookVerdict::GoOn { hook, feedback })
             }
             HookReply::Said(HookAnswer::Continued { context: feedback }) => {
                 (1, HookVerdict::GoOn { hook, feedback })
             }
-            HookReply::Said(HookAnswer::Allowed | HookAnswer::Failed { .. })
+            HookReply::Said(
+                HookAnswer::Allowed
+                | HookAnswer::Asked { .. }
+                | HookAnswer::Edited { .. }
+                | HookAnswer::Deferred
+                | HookAnswer::Failed { .. },
+            )
             | HookReply::Awaited => (0, HookVerdict::Allow),
         };
         if weight > rank {

@@ -14,6 +14,8 @@ closed_enum! {
         ErrorMaxTurns = "error_max_turns",
         /// A budget was spent.
         ErrorMaxBudgetUsd = "error_max_budget_usd",
+        /// The answer never had the wanted shape.
+        ErrorMaxStructuredOutputRetries = "error_max_structured_output_retries",
         /// Anything else.
         ErrorDuringExecution = "error_during_execution",
     }
@@ -30,6 +32,7 @@ impl TerminalKind {
             | TerminalKind::StopHookLimit => ResultSubtype::Success,
             TerminalKind::MaxTurns => ResultSubtype::ErrorMaxTurns,
             TerminalKind::BudgetExhausted => ResultSubtype::ErrorMaxBudgetUsd,
+            TerminalKind::StructuredOutputInvalid => ResultSubtype::ErrorMaxStructuredOutputRetries,
             TerminalKind::HookStopped
             | TerminalKind::Interrupted
             | TerminalKind::ContextExhausted
@@ -37,6 +40,8 @@ impl TerminalKind {
             | TerminalKind::RateLimited
             | TerminalKind::ProviderFailed
             | TerminalKind::MalformedToolUse
+            | TerminalKind::ToolDeferred
+            | TerminalKind::ToolDeferredUnavailable
             | TerminalKind::DoomLoop
             | TerminalKind::NoVisibleOutput
             | TerminalKind::OutputLimit
@@ -66,14 +71,20 @@ impl Terminal {
                 | RoomKind::Absorb
                 | RoomKind::View
                 | RoomKind::Govern
+                | RoomKind::Recalling
+                | RoomKind::Clearing
                 | RoomKind::Compacting
                 | RoomKind::Freeze
                 | RoomKind::Parse
                 | RoomKind::Recover
+                | RoomKind::Refreshing
                 | RoomKind::Backoff
                 | RoomKind::Feedback
+                | RoomKind::Reviewing
                 | RoomKind::Decide
+                | RoomKind::Checking
                 | RoomKind::Stopping
+                | RoomKind::Awaiting
                 | RoomKind::Done => "aborted_streaming",
             },
             Terminal::ContextExhausted { .. } => "prompt_too_long",
@@ -103,6 +114,9 @@ impl Terminal {
                 | ErrorClass::Unknown => "api_error",
             },
             Terminal::MalformedToolUse { .. } => "malformed_tool_use_exhausted",
+            Terminal::ToolDeferred { .. } => "tool_deferred",
+            Terminal::ToolDeferredUnavailable { .. } => "tool_deferred_unavailable",
+            Terminal::StructuredOutputInvalid { .. } => "structured_output_retry_exhausted",
             Terminal::DoomLoop { .. }
             | Terminal::OutputLimit { .. }
             | Terminal::PauseLimit { .. } => "blocking_limit",
