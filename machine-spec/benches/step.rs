@@ -40,7 +40,7 @@ fn response(with_call: bool) -> Vec<ModelEvent> {
             events.push(ModelEvent::Delta { block: 1, text: "\"twenty-byte-piece\",".into() });
         }
         let args = ArgsVerdict::Valid { canonical: 7 };
-        let facts = CallFacts { args, safety: Safety::Concurrent };
+        let facts = CallFacts::new(args, Safety::Concurrent);
         events.push(ModelEvent::BlockDone { block: 1, proof, done: BlockEnd::Call(facts) });
     }
     let reason = if with_call { StopReason::ToolUse } else { StopReason::EndOfTurn };
@@ -69,7 +69,7 @@ fn session(rounds: usize) -> (State, usize) {
         taken = step(taken.state, Input::ModelClosed { id: model, closure: Closure::Ended });
         steps += 1;
         if let Some(id) = tool {
-            let report = ToolReport { status: ToolStatus::Succeeded, output: "r".repeat(1024) };
+            let report = ToolReport::new(ToolStatus::Succeeded, "r".repeat(1024));
             taken = step(taken.state, Input::ToolReturned { id, report });
             steps += 1;
         }

@@ -29,6 +29,9 @@ mod vetting;
 pub struct Board {
     /// The calls.
     pub slots: Vec<Slot>,
+    /// Whether they stand in no reply of this run, because an earlier run left them pending.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub resumed: bool,
 }
 
 /// One call and how far it has come.
@@ -186,9 +189,8 @@ impl Board {
     /// The board of the one call that an earlier run left pending.
     pub(crate) fn resumed(deferred: &DeferredCall, frame: &mut Frame) -> Board {
         let call = frame.mint_call();
-        let mut slot = Slot::judged(call, 0, &deferred.name, &deferred.args, &deferred.facts, frame);
-        slot.wire_id = Arc::from("");
-        Board { slots: Vec::from([slot]) }
+        let slot = Slot::judged(call, 0, &deferred.name, &deferred.args, &deferred.facts, frame);
+        Board { slots: Vec::from([slot]), resumed: true }
     }
 
     /// Vets and starts every call whose turn has come, as far as the limits allow.
@@ -297,13 +299,7 @@ impl Board {
     }
 
     /// The running call that this effect stands for has come back.
-    fn settle(
-        &mut self,
-        id: EffectId,
-        report: ToolReport,
-        frame: &mut Frame,
-        out: &mut Out,
-    ) {
+    fn settle(&mut self, id: EffectId, report: ToolReport, frame: &mut Frame, out: &mut Out) {
         frame.spend(report.spent);
         let stands_for = |slot: &&mut Slot| slot.status == Status::Running(id);
         let Some(slot) = self.slots.iter_mut().find(stands_for) else { return };
@@ -330,13 +326,7 @@ impl Board {
     }
 
     /// A large output was put aside, or could not be: its head and tail stay either way.
-    fn stored(
-        &mut self,
-        store: EffectId,
-        result: &Stored,
-        frame: &Frame,
-        out: &mut Out,
-    ) {
+    fn stored(&mut self, store: EffectId, result: &Stored, frame: &Frame, out: &mut Out) {
         for slot in &mut self.slots {
             let Status::Storing { id, outcome } = &slot.status else { continue };
             if *id != store {

@@ -46,7 +46,13 @@ struct Budgets {
     reminders: u64,
     blocks: u64,
     messages: u64,
+    structured: u64,
+    tasks: u64,
+    wrap_ups: u64,
     switches: u64,
+    parameters: u64,
+    refreshes: u64,
+    whole: u64,
     http: u64,
     reissues: u64,
     overflow: u64,
@@ -69,22 +75,59 @@ impl Budgets {
             reminders: u64::from(limits.guard_retries).saturating_mul(config.rules.len() as u64),
             blocks: u64::from(blocks).saturating_mul(messages),
             messages,
+            structured: if config.output_schema.is_empty() {
+                0
+            } else {
+                u64::from(limits.structured_retries)
+            },
+            tasks: if config.tools.iter().any(|tool| tool.kind.is_task()) {
+                u64::from(limits.tasks)
+            } else {
+                0
+            },
+            wrap_ups: u64::from(config.policy.wrap_up),
             switches: u64::from(limits.fallback_hops).min(chain),
+            parameters: u64::from(limits.param_degrades),
+            refreshes: if config.candidates.iter().any(|candidate| candidate.refreshable) {
+                u64::from(limits.credential_refreshes)
+            } else {
+                0
+            },
+            whole: u64::from(limits.stream_fallbacks),
             http: u64::from(limits.http_retries),
             reissues: u64::from(limits.stream_reissues)
                 .saturating_add(u64::from(limits.stall_reissues)),
-            overflow: u64::from(config.policy.compact != Compactor::Off),
+            overflow: u64::from(config.policy.compact != Compactor::Off)
+                + u64::from(may_shrink(config)),
         }
     }
 
     fn responses(&self) -> u64 {
-        let parts = [self.rounds, self.repairs, self.output, self.reminders, self.blocks];
+        let parts = [
+            self.rounds,
+            self.repairs,
+            self.output,
+            self.reminders,
+            self.blocks,
+            self.structured,
+            self.tasks,
+            self.wrap_ups,
+        ];
         parts.iter().fold(self.messages - 1, |sum, part| sum.saturating_add(*part))
     }
 
     /// Requests that one response may cost on one candidate.
     fn attempts(&self) -> u64 {
-        1u64.saturating_add(self.overflow).saturating_add(self.http).saturating_add(self.reissues)
+        1u64.saturating_add(self.overflow)
+            .saturating_add(self.http)
+            .saturating_add(self.reissues)
+            .saturating_add(self.refreshes)
+            .saturating_add(self.whole)
+    }
+
+    /// Requests that only leave a parameter out, over the whole run: each candidate remembers.
+    fn degraded(&self) -> u64 {
+        self.parameters.saturating_mul(self.switches.saturating_add(1))
     }
 
     fn legs(&self) -> u64 {
@@ -97,21 +140,24 @@ impl Budgets {
 ///
 /// Every response is followed by another for one cause only, and each cause has a budget: usable
 /// tool rounds `T`, unusable ones in a row between them `Q`, nudges `N`, continuations `C`, pauses
-/// `P`, guard reminders `G` per rule, hook blocks `H` per user message and the user messages `M`
-/// themselves. The round limit is checked before the call, so `T` rounds cost `T` responses and not
-/// one more. That bounds the responses by
+/// `P`, requests for the wanted shape `V`, guard reminders `G` per rule, hook blocks `H` per user
+/// message, background tasks `B`, the last word `W` and the user messages `M` themselves. The round
+/// limit is checked before the call, so `T` rounds cost `T` responses and not one more. That bounds
+/// the responses by
 ///
-/// `R = T + Q T + N + C + P + G |rules| + H M + (M - 1)`, with `T` at least 1.
+/// `R = T + Q T + N + C + P + V + G |rules| + H M + B + W + (M - 1)`, with `T` at least 1.
 ///
-/// One response costs at most `1 + K` requests, where `K` is the sum of the retry and reissue
-/// budgets and one for an overflow when compaction is on, and each of the `S` switches of the
-/// fallback chain grants a fresh `1 + K`:
+/// One response costs at most `1 + K` requests, where `K` is the sum of the retry, reissue, refresh
+/// and one-piece budgets, one for an overflow when compaction is on and one for a smaller output.
+/// Each of the `S` switches of the fallback chain grants a fresh `1 + K`, and each of the `S + 1`
+/// candidates may have `D` parameters left out, once for the whole run:
 ///
-/// `calls = (R + S) (1 + K)`.
+/// `calls = (R + S) (1 + K) + D (S + 1)`.
 #[must_use]
 pub fn model_calls(config: &RunConfig) -> Option<u32> {
     let budgets = Budgets::of(config);
-    u32::try_from(budgets.legs().checked_mul(budgets.attempts())?).ok()
+    let calls = budgets.legs().checked_mul(budgets.attempts())?;
+    u32::try_from(calls.checked_add(budgets.degraded())?).ok()
 }
 
 /// The whole worst case.
@@ -123,20 +169,23 @@ pub fn certificate(config: &RunConfig) -> Certificate {
         set => u64::from(set),
     };
     let (legs, attempts) = (budgets.legs(), budgets.attempts());
-    let model_calls = legs.saturating_mul(attempts).min(ceiling);
+    let model_calls = legs.saturating_mul(attempts).saturating_add(budgets.degraded()).min(ceiling);
     let repeats = budgets.http.saturating_add(budgets.reissues);
     let waits = legs.saturating_mul(repeats).min(ceiling.saturating_sub(1));
-    let answers = budgets.blocks.saturating_add(budgets.messages);
     Certificate {
         model_calls,
         responses: budgets.responses().min(ceiling),
         tool_executions: tool_executions(config, &budgets, model_calls),
-        hook_runs: answers.min(model_calls).saturating_mul(config.stop_hooks.len() as u64),
+        hook_runs: hook_runs(config, &budgets, model_calls),
         compactions: compactions(config),
         backoff_ms: legs.saturating_mul(backoff_of_one(config)),
         longest_wait_ms: waits.saturating_mul(limits.retry_after_cap_ms.max(limits.backoff_cap_ms)),
         path: path(&budgets),
     }
+}
+
+fn may_shrink(config: &RunConfig) -> bool {
+    config.limits.least_output > 0 && config.candidates.iter().any(|c| c.max_output > 0)
 }
 
 /// Calls that a response may hold, for each round that may use them; and reads that were started
@@ -150,6 +199,23 @@ fn tool_executions(config: &RunConfig, budgets: &Budgets, model_calls: u64) -> u
     let discards = early && config.tools.iter().any(|tool| tool.read_only);
     let rounds = if discards { model_calls } else { budgets.rounds.min(model_calls) };
     rounds.saturating_mul(u64::from(limits.calls_per_response))
+}
+
+/// Stop hooks at every answer, tool hooks at every call, batch hooks after every batch, compact hooks
+/// before every compaction.
+fn hook_runs(config: &RunConfig, budgets: &Budgets, model_calls: u64) -> u64 {
+    let answers = budgets
+        .blocks
+        .saturating_add(budgets.messages)
+        .saturating_add(budgets.structured)
+        .saturating_add(budgets.tasks)
+        .min(model_calls);
+    let calls = model_calls.saturating_mul(u64::from(config.limits.calls_per_response));
+    let times = |hooks: &[crate::config::HookSpec], n: u64| n.saturating_mul(hooks.len() as u64);
+    times(&config.stop_hooks, answers)
+        .saturating_add(times(&config.tool_hooks, calls))
+        .saturating_add(times(&config.batch_hooks, model_calls))
+        .saturating_add(times(&config.compact_hooks, compactions(config)))
 }
 
 fn compactions(config: &RunConfig) -> u64 {
@@ -182,11 +248,19 @@ fn path(budgets: &Budgets) -> Vec<Leg> {
     let all = [
         (Owner::Step, 1),
         (Owner::ToolFeedback, budgets.rounds - 1),
-        (Owner::OutputRepair, budgets.repairs.saturating_add(budgets.output)),
+        (
+            Owner::OutputRepair,
+            budgets.repairs.saturating_add(budgets.output).saturating_add(budgets.structured),
+        ),
         (Owner::LoopGuard, budgets.reminders),
         (Owner::HookReentry, budgets.blocks),
         (Owner::UserInput, budgets.messages - 1),
+        (Owner::Supervisor, budgets.tasks),
+        (Owner::WrapUp, budgets.wrap_ups),
         (Owner::ModelFallback, budgets.switches),
+        (Owner::ParamDegrade, budgets.degraded()),
+        (Owner::CredentialRefresh, legs.saturating_mul(budgets.refreshes)),
+        (Owner::StreamFallback, legs.saturating_mul(budgets.whole)),
         (Owner::HttpRetry, legs.saturating_mul(budgets.http)),
         (Owner::StreamReissue, legs.saturating_mul(budgets.reissues)),
         (Owner::ContextCompact, legs.saturating_mul(budgets.overflow)),

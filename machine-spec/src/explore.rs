@@ -17,7 +17,7 @@ use crate::invariants::{self, Invariant, Violation};
 use crate::ledger::Standing;
 use crate::rooms::RoomKind;
 use crate::state::{State, Step};
-use crate::table::{Cell, Outcome};
+use crate::table::Outcome;
 use crate::terminal::TerminalKind;
 
 mod alphabet;
@@ -258,14 +258,14 @@ pub fn differences(seen: &Seen) -> Vec<String> {
         }
     }
     for (room, kind, standing) in seen.cells.keys() {
-        let declared = crate::table::cell(*room, *kind, *standing).map(Cell::outcomes);
+        let declared = crate::table::cell(*room, *kind, *standing).map(|cell| cell.outcomes());
         let observed = &seen.cells[&(*room, *kind, *standing)];
         if declared.as_ref() != Some(observed) {
             let where_ = format!("{room} x {kind} ({standing})");
             found.push(format!("cell {where_}: declared {declared:?}, observed {observed:?}"));
         }
     }
-    for cell in crate::table::CELLS {
+    for cell in crate::table::cells() {
         if !seen.cells.contains_key(&(cell.room, cell.input, cell.standing)) {
             let where_ = format!("{} x {} ({})", cell.room, cell.input, cell.standing);
             found.push(format!("cell {where_}: declared, never tried"));

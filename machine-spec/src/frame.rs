@@ -162,6 +162,8 @@ pub struct Sweep {
     pub stalls: u32,
     /// Compactions the provider asked for, likewise.
     pub overflows: u32,
+    /// Times that fewer output tokens were asked for because the provider refused, likewise.
+    pub shrinks: u32,
     /// Look-ups of the credential, likewise.
     pub refreshes: u32,
     /// Requests for a response in one piece, likewise.
@@ -233,6 +235,7 @@ impl Frame {
                 reissues: 0,
                 stalls: 0,
                 overflows: 0,
+                shrinks: 0,
                 refreshes: 0,
                 whole: 0,
                 max_output: None,
@@ -378,10 +381,7 @@ impl Frame {
             output: Some(output),
             ..*usage
         };
-        self.spend(Spent {
-            tokens: input.saturating_add(output),
-            nanos: price.of(&priced),
-        });
+        self.spend(Spent { tokens: input.saturating_add(output), nanos: price.of(&priced) });
     }
 
     /// Counts what was spent, here or by a child.
@@ -489,6 +489,7 @@ impl Sweep {
         self.reissues = 0;
         self.stalls = 0;
         self.overflows = 0;
+        self.shrinks = 0;
         self.refreshes = 0;
         self.whole = 0;
         self.decisive = None;

@@ -300,4 +300,3 @@ pub fn board_of(state: &State) -> Option<&Board> {
         | Room::Done(_) => None,
     }
 }
-

@@ -126,6 +126,10 @@ pub const fn awaited_id(effect: &Effect) -> Option<EffectId> {
         | Effect::RefreshCredential { id, .. }
         | Effect::CheckOutput { id, .. }
         | Effect::SetTimer { id, .. } => Some(*id),
-        Effect::Cancel { .. } | Effect::Detach { .. } | Effect::Notify(_) | Effect::Reject(_) | Effect::Finish(_) => None,
+        Effect::Cancel { .. }
+        | Effect::Detach { .. }
+        | Effect::Notify(_)
+        | Effect::Reject(_)
+        | Effect::Finish(_) => None,
     }
 }

@@ -92,19 +92,14 @@ fn accept(room: Room, input: Input, frame: &mut Frame, out: &mut Out) -> Result<
 }
 
 /// The user is welcome in every room: the first words begin the run, later ones join the inbox.
-fn hear_user(
-    room: Room,
-    said: Waiting,
-    frame: &mut Frame,
-    out: &mut Out,
-) -> Result<Next, Refused> {
+fn hear_user(room: Room, said: Waiting, frame: &mut Frame, out: &mut Out) -> Result<Next, Refused> {
     if let Room::Idle(idle) = room {
         return Ok(idle.begin(said, frame, out));
     }
     let limits = &frame.config.limits;
     let queued = frame.inbox.iter().filter(|waiting| waiting.origin.is_user()).count();
-    let full = queued >= limits.inbox as usize
-        || frame.counters.user_messages >= limits.user_messages;
+    let full =
+        queued >= limits.inbox as usize || frame.counters.user_messages >= limits.user_messages;
     if full {
         return Err(Refused { room, cause: Cause::OverLimit });
     }
@@ -139,9 +134,7 @@ fn hear_task(
     frame.inbox.push(Waiting { origin: Origin::Notification, text, rules: vec![] });
     out.emit(Effect::Notify(Notice::TaskReported { task }));
     match room {
-        Room::Awaiting(room) => {
-            room.wake(Because::TaskReported, Owner::Supervisor, frame, out)
-        }
+        Room::Awaiting(room) => room.wake(Because::TaskReported, Owner::Supervisor, frame, out),
         other => Next::stay(other),
     }
 }

@@ -19,7 +19,7 @@ use crate::rooms::RoomKind;
 mod cells;
 mod edges;
 
-pub use cells::CELLS;
+pub use cells::cells;
 pub use edges::EDGES;
 
 /// A door of the house.
@@ -83,8 +83,8 @@ impl Cell {
 
 /// The declared cell, if there is one.
 #[must_use]
-pub fn cell(room: RoomKind, input: InputKind, standing: Standing) -> Option<&'static Cell> {
-    CELLS.iter().find(|c| (c.room, c.input, c.standing) == (room, input, standing))
+pub fn cell(room: RoomKind, input: InputKind, standing: Standing) -> Option<Cell> {
+    cells().find(|c| (c.room, c.input, c.standing) == (room, input, standing))
 }
 
 /// The declared door that a passage walks, if there is one.

@@ -96,9 +96,7 @@ const fn not_started(why: NotStarted) -> &'static str {
     match why {
         NotStarted::Interrupted => "not started: the run was interrupted before its turn came",
         NotStarted::OutputLimit => "not started: the response was cut at the output limit",
-        NotStarted::DoomLoop => {
-            "not started: this call would repeat a cycle that changes nothing"
-        }
+        NotStarted::DoomLoop => "not started: this call would repeat a cycle that changes nothing",
         NotStarted::BatchDenied => {
             "not started: another call of the same response was denied, which stops all of them"
         }
@@ -126,9 +124,9 @@ fn not_approved(how: &NotApproved) -> Cow<'static, str> {
         NotApproved::Queued { ticket } => Cow::Owned(format!(
             "submitted for approval as {ticket}; it has not run yet. Do not submit it again"
         )),
-        NotApproved::NoVerdict => Cow::Borrowed(
-            "not run: it needs approval, and there is nobody who could give it",
-        ),
+        NotApproved::NoVerdict => {
+            Cow::Borrowed("not run: it needs approval, and there is nobody who could give it")
+        }
     }
 }
 

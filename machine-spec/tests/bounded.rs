@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use machine_spec::config::{HookSpec, Rule, RunConfig};
-use machine_spec::explore::profiles::{candidate, tool};
+use machine_spec::explore::profiles::{base, candidate, tool};
 use machine_spec::explore::{CallTemplate, Profile, alphabet, benign_answer};
 use machine_spec::ids::RuleId;
 use machine_spec::input::{HookAnswer, ToolStatus};
@@ -58,7 +58,7 @@ fn call(tool: &'static str, safety: Safety, valid: bool) -> CallTemplate {
     } else {
         ArgsVerdict::Malformed { at: 0, problem: "p".into() }
     };
-    CallTemplate { tool, named: valid, args, safety }
+    CallTemplate { named: valid, args, ..CallTemplate::new(tool, safety) }
 }
 
 prop_compose! {
@@ -112,12 +112,11 @@ fn profile(
     rules: usize,
 ) -> Profile {
     let names = ["a", "b", "c", "d"];
-    let required =
-        |n: usize| Rule { when: "w".into(), tools: vec![["submit", "note"][n % 2].into()] };
+    let required = |n: usize| Rule::new("w", &[["submit", "note"][n % 2]]);
     let config = RunConfig {
         candidates: names[..candidates].iter().map(|name| candidate(name)).collect(),
         tools: vec![tool("read", true), tool("note", false), tool("submit", false)],
-        stop_hooks: (0..hooks).map(|n| HookSpec { name: format!("h{n}") }).collect(),
+        stop_hooks: (0..hooks).map(|n| HookSpec::new(&format!("h{n}"))).collect(),
         rules: (0..rules).map(required).collect(),
         limits,
         policy,
@@ -125,7 +124,6 @@ fn profile(
     };
     let all_rules: Vec<RuleId> = (0..rules as u16).map(RuleId).collect();
     Profile {
-        name: "random",
         config,
         says: vec![all_rules, vec![]],
         interrupts: false,
@@ -139,14 +137,9 @@ fn profile(
         ],
         max_blocks: 3,
         stops: vec![StopReason::EndOfTurn, StopReason::ToolUse, StopReason::OutputLimit],
-        failures: vec![],
-        stream_errors: false,
         tool_statuses: ToolStatus::ALL.to_vec(),
-        compactions: vec![],
         hook_answers: vec![HookAnswer::Allowed],
-        strays: false,
-        benign_bound: 0,
-        max_states: 0,
+        ..base("random")
     }
 }
 

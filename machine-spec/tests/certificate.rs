@@ -7,7 +7,7 @@ use machine_spec::explore::{CallTemplate, Profile, most_model_calls};
 use machine_spec::ids::RuleId;
 use machine_spec::input::HookAnswer;
 use machine_spec::limits::Limits;
-use machine_spec::model::{ArgsVerdict, BlockKind, ErrorClass, Failure, Safety, StopReason};
+use machine_spec::model::{BlockKind, ErrorClass, Failure, Safety, StopReason};
 use machine_spec::policy::{Compactor, Policy};
 use rstest::rstest;
 
@@ -21,7 +21,7 @@ fn world(limits: Limits, build: impl FnOnce(&mut RunConfig)) -> Profile {
         ..RunConfig::default()
     };
     build(&mut config);
-    let call = |tool, args| CallTemplate { tool, named: false, args, safety: Safety::Exclusive };
+    let call = |tool| CallTemplate { named: false, ..CallTemplate::new(tool, Safety::Exclusive) };
     let failure = |class| Failure::new(class, "f");
     let rules = (0..config.rules.len() as u16).map(RuleId).collect();
     Profile {
@@ -29,10 +29,7 @@ fn world(limits: Limits, build: impl FnOnce(&mut RunConfig)) -> Profile {
         interrupts: false,
         strays: false,
         blocks: vec![BlockKind::Text],
-        calls: vec![
-            call("read", ArgsVerdict::Valid { canonical: 1 }),
-            call("none", ArgsVerdict::Valid { canonical: 1 }),
-        ],
+        calls: vec![call("read"), call("none")],
         max_blocks: 1,
         stops: vec![StopReason::EndOfTurn, StopReason::OutputLimit, StopReason::Paused],
         failures: [ErrorClass::ServerError, ErrorClass::IdleTimeout].map(failure).to_vec(),
@@ -49,7 +46,7 @@ fn none() -> Limits {
 }
 
 fn hooks(config: &mut RunConfig) {
-    config.stop_hooks = vec![HookSpec { name: "h".into() }];
+    config.stop_hooks = vec![HookSpec::new("h")];
 }
 
 #[rstest]
@@ -60,7 +57,7 @@ fn hooks(config: &mut RunConfig) {
 #[case::output(Limits { blank_nudges: 1, continuations: 2, pauses: 1, ..none() }, |_: &mut RunConfig| {}, 5)]
 #[case::hooks_and_words(Limits { stop_hook_blocks: 2, user_messages: 2, ..none() }, hooks, 6)]
 #[case::guard(Limits { guard_retries: 2, ..none() }, |config: &mut RunConfig| {
-    config.rules = vec![Rule { when: "w".into(), tools: vec!["read".into()] }];
+    config.rules = vec![Rule::new("w", &["read"])];
 }, 3)]
 #[case::sweep(Limits { fallback_hops: 2, http_retries: 1, ..none() }, |config: &mut RunConfig| {
     config.candidates = ["a", "b", "c"].map(candidate).to_vec();

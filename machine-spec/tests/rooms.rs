@@ -7,14 +7,18 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use machine_spec::config::{HookSpec, Rule, RunConfig};
+use machine_spec::config::{HookSpec, Price, Rule, RunConfig, ToolKind, ToolSpec};
+use machine_spec::effect::{SealedRequest, Transport};
 use machine_spec::explore::profiles::{candidate, tool};
 use machine_spec::ids::{EffectId, RuleId};
-use machine_spec::input::{Compaction, HookAnswer, InterruptedBy, ToolReport, ToolStatus};
+use machine_spec::input::{
+    Compaction, Decision, GrantScope, HookAnswer, InterruptedBy, OutputVerdict, Recall, Refresh,
+    Stored, ToolReport, ToolStatus,
+};
 use machine_spec::invariants::{self, Chronicle};
 use machine_spec::model::{
-    ArgsVerdict, BlockEnd, BlockKind, CallFacts, Closure, ErrorClass, Failure, ModelEvent, Proof,
-    Safety, StopReason,
+    ArgsVerdict, BlockEnd, BlockKind, CallFacts, Closure, ErrorClass, Failure, ModelEvent,
+    Permission, Proof, Safety, StopReason, Usage,
 };
 use machine_spec::view::{Seen, View};
 use machine_spec::wording;
@@ -38,8 +42,9 @@ impl Story {
     fn command(&mut self, line: &str) -> Result<String, String> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let input = match word {
-            "candidate" | "window" | "tool" | "hook-named" | "rule" | "limit" | "policy"
-            | "force" => {
+            "candidate" | "window" | "output" | "tool" | "hook-named" | "tool-hook"
+            | "batch-hook" | "compact-hook" | "rule" | "ordered" | "limit" | "policy" | "force"
+            | "schema" | "price" | "refreshable" => {
                 return self.configure(word, rest).map(|()| String::new());
             }
             "show" => return self.show(rest),
@@ -60,12 +65,56 @@ impl Story {
             "compacted" => {
                 let result = match rest.split_once(' ') {
                     Some(("failed", problem)) => Compaction::Failed { problem: problem.into() },
-                    Some(_) | None => Compaction::Summarised { text: rest.into() },
+                    Some(("too-long", problem)) => Compaction::TooLong { problem: problem.into() },
+                    Some(_) | None => {
+                        Compaction::Summarised { text: rest.into(), archive: String::new() }
+                    }
                 };
                 Input::Compacted { id: self.open(EffectKind::Compact, 0)?, result }
             }
             "hook" => self.hook(rest)?,
-            "timer" => Input::TimerFired { id: self.open(EffectKind::SetTimer, 0)? },
+            "task-ends" => {
+                let (nth, report) = report_of(rest)?;
+                Input::TaskEnded { id: self.open(EffectKind::StartTask, nth)?, report }
+            }
+            "approval" => self.approval(rest)?,
+            "stored" => {
+                let id = self.open(EffectKind::StoreResult, 0)?;
+                Input::ResultStored { id, result: stored_of(rest) }
+            }
+            "flushed" => {
+                let id = self.open(EffectKind::FlushMemory, 0)?;
+                Input::MemoryFlushed { id, result: stored_of(rest) }
+            }
+            "recalled" => {
+                let result = match rest {
+                    "" => Recall::Nothing,
+                    text => Recall::Found { text: text.into() },
+                };
+                Input::MemoryRecalled { id: self.open(EffectKind::RecallMemory, 0)?, result }
+            }
+            "refreshed" => {
+                let result = match rest {
+                    "" => Refresh::Refreshed,
+                    problem => Refresh::Failed { problem: problem.into() },
+                };
+                let id = self.open(EffectKind::RefreshCredential, 0)?;
+                Input::CredentialRefreshed { id, result }
+            }
+            "judged" => {
+                let verdict = match rest.split_once(' ') {
+                    Some(("misfits", problem)) => {
+                        OutputVerdict::Misfits { path: "/x".into(), problem: problem.into() }
+                    }
+                    Some(_) | None => OutputVerdict::Fits,
+                };
+                Input::OutputChecked { id: self.open(EffectKind::CheckOutput, 0)?, verdict }
+            }
+            "time-is-up" => Input::TimerFired { id: self.open(EffectKind::SetTimer, 0)? },
+            "timer" => {
+                let deadline = usize::from(self.config.limits.wall_ms > 0);
+                Input::TimerFired { id: self.open(EffectKind::SetTimer, deadline)? }
+            }
             other => return Err(format!("unknown command {other:?}")),
         };
         self.take(input)
@@ -84,12 +133,32 @@ impl Story {
             }
             "tool" => {
                 let read_only = words.get(1) == Some(&"read-only");
-                self.config.tools.push(tool(words[0], read_only));
+                let kind = words.get(1).and_then(|word| {
+                    ToolKind::ALL.iter().copied().find(|kind| kind.word() == *word)
+                });
+                let kind = kind.unwrap_or_default();
+                self.config.tools.push(ToolSpec { kind, ..tool(words[0], read_only) });
             }
-            "hook-named" => self.config.stop_hooks.push(HookSpec { name: rest.into() }),
+            "output" => {
+                let tokens = words[0].parse().map_err(|_| "output TOKENS")?;
+                self.config.candidates[0].max_output = tokens;
+            }
+            "price" => {
+                let price = words[0].parse().map_err(|_| "price NANOS")?;
+                let price = Price { input: price, output: price, ..Price::default() };
+                self.config.candidates[0].price = Some(price);
+            }
+            "refreshable" => self.config.candidates[0].refreshable = true,
+            "schema" => self.config.output_schema = rest.into(),
+            "hook-named" => self.config.stop_hooks.push(HookSpec::new(rest)),
+            "tool-hook" => self.config.tool_hooks.push(HookSpec::new(rest)),
+            "batch-hook" => self.config.batch_hooks.push(HookSpec::new(rest)),
+            "compact-hook" => self.config.compact_hooks.push(HookSpec::new(rest)),
             "rule" => {
-                let tools = words.iter().map(|word| String::from(*word)).collect();
-                self.config.rules.push(Rule { when: "any".into(), tools });
+                self.config.rules.push(Rule::new("any", &words));
+            }
+            "ordered" => {
+                self.config.rules.push(Rule { ordered: true, ..Rule::new("any", &words) });
             }
             "force" => self.config.force_tool = rest.into(),
             _ => self.set(word, &words)?,
@@ -102,8 +171,12 @@ impl Story {
         let [name, value] = words else { return Err(format!("{word} NAME VALUE")) };
         let mut config = serde_json::to_value(&self.config).map_err(|e| e.to_string())?;
         let table = if word == "limit" { "limits" } else { "policy" };
-        let slot = config[table].get_mut(*name).ok_or(format!("no {word} {name:?}"))?;
-        *slot = value.parse::<u64>().map_or_else(|_| (*value).into(), Into::into);
+        let table = config[table].as_object_mut().ok_or("a table")?;
+        let given = match *value {
+            "true" | "false" => (*value == "true").into(),
+            word => word.parse::<u64>().map_or_else(|_| word.into(), Into::into),
+        };
+        table.insert((*name).into(), given);
         self.config = serde_json::from_value(config).map_err(|e| e.to_string())?;
         Ok(())
     }
@@ -139,6 +212,11 @@ impl Story {
                 let reason = reason.ok_or(format!("no stop reason {rest:?}"))?;
                 vec![ModelEvent::Finished { reason, word: rest.into() }]
             }
+            "usage" => {
+                let mut counts = rest.split_whitespace().map(|n| n.parse().ok());
+                let (input, output) = (counts.next().flatten(), counts.next().flatten());
+                vec![ModelEvent::Usage(Usage { input, output, ..Usage::default() })]
+            }
             "error" => vec![ModelEvent::Failed(failure_of(rest)?)],
             other => return Err(format!("the model cannot {other:?}")),
         };
@@ -155,18 +233,26 @@ impl Story {
 
     /// `tool-returns [#N] STATUS WORDS`: the N-th running call, from 0.
     fn tool(&self, rest: &str) -> Result<Input, String> {
-        let (nth, rest) = match rest.strip_prefix('#') {
-            Some(numbered) => {
-                let (n, rest) = numbered.split_once(' ').ok_or("#N STATUS")?;
-                (n.parse().map_err(|_| "N is a number")?, rest)
-            }
-            None => (0, rest),
+        let (nth, report) = report_of(rest)?;
+        Ok(Input::ToolReturned { id: self.open(EffectKind::RunTool, nth)?, report })
+    }
+
+    /// `approval [#N] DECISION WORDS`: about the N-th call that is asked about, from 0.
+    fn approval(&self, rest: &str) -> Result<Input, String> {
+        let (nth, rest) = numbered(rest)?;
+        let (word, text) = rest.split_once(' ').unwrap_or((rest, ""));
+        let decision = match word {
+            "allowed" => Decision::Allowed,
+            "always" => Decision::AllowedAlways { scope: GrantScope::Tool },
+            "denied" => Decision::Denied { reason: text.into() },
+            "timed-out" => Decision::TimedOut,
+            "queued" => Decision::Queued { ticket: text.into() },
+            "deferred" => Decision::Deferred,
+            "nobody" => Decision::NoVerdict,
+            "edited" => Decision::Edited { args: text.into(), facts: edited(text) },
+            other => return Err(format!("nobody decides {other:?}")),
         };
-        let (word, output) = rest.split_once(' ').unwrap_or((rest, ""));
-        let status = ToolStatus::ALL.iter().copied().find(|s| s.word() == word);
-        let status = status.ok_or(format!("no tool status {word:?}"))?;
-        let id = self.open(EffectKind::RunTool, nth)?;
-        Ok(Input::ToolReturned { id, report: ToolReport { status, output: output.into() } })
+        Ok(Input::ApprovalGiven { id: self.open(EffectKind::AskApproval, nth)?, decision })
     }
 
     fn hook(&self, rest: &str) -> Result<Input, String> {
@@ -178,6 +264,10 @@ impl Story {
             "continued" => HookAnswer::Continued { context: text },
             "halted" => HookAnswer::Halted { reason: text },
             "failed" => HookAnswer::Failed { problem: text },
+            "denied" => HookAnswer::Denied { reason: text },
+            "asked" => HookAnswer::Asked { reason: text },
+            "deferred" => HookAnswer::Deferred,
+            "edited" => HookAnswer::Edited { facts: edited(&text), args: text },
             other => return Err(format!("a hook cannot answer {other:?}")),
         };
         Ok(Input::HookAnswered { id: self.open(EffectKind::AskHook, 0)?, answer })
@@ -218,7 +308,7 @@ impl Story {
             "view" => shown(&View::of(state.frame().transcript())),
             "history" => shown(&View::of(&state.frame().transcript().settled())),
             "terminal" => match state.terminal() {
-                Some(terminal) => format!("{terminal:?}\n"),
+                Some(terminal) => format!("{}\n", plain(terminal)),
                 None => "none yet\n".into(),
             },
             other => return Err(format!("cannot show {other:?}")),
@@ -233,11 +323,41 @@ fn rules_of(rest: &str) -> Result<(Vec<RuleId>, String), String> {
     Ok((rules.collect::<Result<_, _>>()?, text.into()))
 }
 
+fn numbered(rest: &str) -> Result<(usize, &str), String> {
+    let Some(numbered) = rest.strip_prefix('#') else { return Ok((0, rest)) };
+    let (n, rest) = numbered.split_once(' ').ok_or("#N WORDS")?;
+    Ok((n.parse().map_err(|_| "N is a number")?, rest))
+}
+
+/// `[#N] STATUS WORDS`.
+fn report_of(rest: &str) -> Result<(usize, ToolReport), String> {
+    let (nth, rest) = numbered(rest)?;
+    let (word, output) = rest.split_once(' ').unwrap_or((rest, ""));
+    let status = ToolStatus::ALL.iter().copied().find(|s| s.word() == word);
+    Ok((nth, ToolReport::new(status.ok_or(format!("no tool status {word:?}"))?, output)))
+}
+
+/// `kept REFERENCE` or `failed PROBLEM`.
+fn stored_of(rest: &str) -> Stored {
+    match rest.split_once(' ') {
+        Some(("failed", problem)) => Stored::Failed { problem: problem.into() },
+        Some((_, reference)) => Stored::Kept { reference: reference.into() },
+        None => Stored::Kept { reference: rest.into() },
+    }
+}
+
+fn edited(args: &str) -> CallFacts {
+    let canonical = machine_spec::Digest::of(args).0;
+    CallFacts::new(ArgsVerdict::Valid { canonical }, Safety::Exclusive)
+}
+
 fn failure_of(words: &str) -> Result<Failure, String> {
+    let (words, remedy) = words.split_once(" remedy ").unwrap_or((words, ""));
     let (word, after) = words.split_once(" after ").unwrap_or((words, ""));
     let class = ErrorClass::ALL.iter().copied().find(|class| class.word() == word);
     let mut failure = Failure::new(class.ok_or(format!("no error class {word:?}"))?, word);
     failure.retry_after_ms = after.parse().ok();
+    failure.remedy = remedy.into();
     Ok(failure)
 }
 
@@ -261,29 +381,101 @@ fn call(block: u32, rest: &str) -> Result<Vec<ModelEvent>, String> {
         ["invalid"] => ArgsVerdict::Invalid { path: "/x".into(), problem: "missing".into() },
         _ => ArgsVerdict::Valid { canonical: machine_spec::Digest::of(*args).0 },
     };
-    let safety = if *how == ["concurrent"] { Safety::Concurrent } else { Safety::Exclusive };
-    let facts = CallFacts { args: verdict, safety };
+    let safety = if how.contains(&"concurrent") { Safety::Concurrent } else { Safety::Exclusive };
+    let permission = match how.iter().find(|word| ["ask", "deny", "nowhere"].contains(*word)) {
+        Some(&"ask") => Permission::Ask,
+        Some(&"deny") => Permission::Deny { reason: "not here".into() },
+        Some(_) => Permission::OutOfScope,
+        None => Permission::Allow,
+    };
+    let facts = CallFacts { permission, ..CallFacts::new(verdict, safety) };
     Ok(whole(block, call_kind(block, name), args, BlockEnd::Call(facts)))
 }
 
 fn rendered(effect: &Effect) -> String {
     match effect {
         Effect::CallModel { id, request } => format!(
-            "! {id} call_model {} {} owner={} entries={} tools={:?}",
-            request.attempt, request.candidate, request.owner, request.view.entries, request.tools
+            "! {id} call_model {} {} owner={} entries={} tools={}{}",
+            request.attempt,
+            request.candidate,
+            request.owner,
+            request.view.entries,
+            plain(&request.tools),
+            special(request)
         ),
-        Effect::RunTool { id, call, name, args } => format!("! {id} run_tool {call} {name} {args}"),
+        Effect::RunTool { id, call, name, args, allowance } => {
+            let allowance = allowance.map(|given| format!(" with {}", plain(&given)));
+            format!("! {id} run_tool {call} {name} {args}{}", allowance.unwrap_or_default())
+        }
+        Effect::StartTask { id, task, call, name, args, .. } => {
+            format!("! {id} start_task {task} {call} {name} {args}")
+        }
+        Effect::AskApproval { id, call, name, args, reason, .. } => {
+            format!("! {id} ask_approval {call} {name} {args} {reason}").trim_end().to_owned()
+        }
+        Effect::StoreResult { id, of, call, bytes } => {
+            format!("! {id} store_result of {of} {call} {bytes} bytes")
+        }
+        Effect::RecallMemory { id, query } => format!("! {id} recall_memory {query}"),
+        Effect::FlushMemory { id, head } => format!("! {id} flush_memory {} entries", head.entries),
+        Effect::RefreshCredential { id, candidate } => {
+            format!("! {id} refresh_credential {candidate}")
+        }
+        Effect::CheckOutput { id, text } => format!("! {id} check_output {text}"),
+        Effect::Detach { id } => format!("! detach {id}"),
         Effect::Compact { id, head, by } => {
             format!("! {id} compact {} entries by {by}", head.entries)
         }
-        Effect::AskHook { id, hook, question } => format!("! {id} ask_hook {hook} {question:?}"),
+        Effect::AskHook { id, hook, question } => {
+            format!("! {id} ask_hook {hook} {}", plain(question))
+        }
         Effect::SetTimer { id, after_ms, because } => {
             format!("! {id} set_timer {after_ms} ms for {because}")
         }
         Effect::Cancel { id } => format!("! cancel {id}"),
-        Effect::Notify(notice) => format!("- {notice:?}"),
+        Effect::Notify(notice) => format!("- {}", plain(notice)),
         Effect::Reject(refusal) => format!("x refused: {} in {}", refusal.cause, refusal.room),
-        Effect::Finish(terminal) => format!("# {}", terminal.kind()),
+        Effect::Finish(terminal) => format!("# {}", plain(terminal)),
+    }
+}
+
+/// What is not usual about a request.
+fn special(request: &SealedRequest) -> String {
+    let mut text = String::new();
+    if request.transport == Transport::Whole {
+        text += " in one piece";
+    }
+    if let Some(tokens) = request.max_output {
+        let _ = write!(text, " at most {tokens} tokens");
+    }
+    for what in &request.left_out {
+        let _ = write!(text, " without {what}");
+    }
+    text
+}
+
+/// A value in the words of the recording, without the marks of JSON: `kind name=value`.
+fn plain(value: &impl serde::Serialize) -> String {
+    words(&serde_json::to_value(value).expect("it is serialisable"))
+}
+
+fn words(value: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match value {
+        Value::Object(members) => {
+            let tagged = members.len() == 1 && members.values().all(Value::is_object);
+            let member = |(name, value): (&String, &Value)| match value {
+                inside if tagged => format!("{name} {}", words(inside)).trim_end().to_owned(),
+                other => format!("{name}={}", words(other)),
+            };
+            members.iter().map(member).collect::<Vec<_>>().join(" ")
+        }
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(words).collect::<Vec<_>>().join(", "))
+        }
+        Value::String(text) => text.replace('\n', " / "),
+        Value::Null => "none".into(),
+        other => other.to_string(),
     }
 }
 
@@ -302,7 +494,7 @@ fn shown(view: &View) -> String {
             }
             Seen::Results(results) => {
                 for result in *results {
-                    let (said, error) = wording::outcome(&result.outcome);
+                    let (said, error) = wording::result(result);
                     let mark = if error { "error" } else { "ok" };
                     let _ = writeln!(text, "{n} {} {mark}: {said}", result.call);
                 }

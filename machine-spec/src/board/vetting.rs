@@ -184,7 +184,9 @@ fn out_of_order(slot: &Slot, earlier: &[Slot], frame: &Frame) -> Option<String> 
         let missing = frame.missing(rule);
         let Some(at) = missing.iter().position(|tool| **tool == *slot.name) else { continue };
         let comes = |tool: &String| {
-            earlier.iter().any(|slot| *slot.name == **tool && (slot.is_pending() || slot.has_started()))
+            earlier
+                .iter()
+                .any(|slot| *slot.name == **tool && (slot.is_pending() || slot.has_started()))
         };
         if let Some(first) = missing[..at].iter().find(|tool| !comes(tool)) {
             return Some(first.clone());
@@ -308,9 +310,9 @@ impl Slot {
                     // Who edits has seen what runs; a rule that forbids it still counts.
                     self.permission = match &self.permission {
                         Permission::Ask => Permission::Allow,
-                        Permission::Allow
-                        | Permission::Deny { .. }
-                        | Permission::OutOfScope => self.permission.clone(),
+                        Permission::Allow | Permission::Deny { .. } | Permission::OutOfScope => {
+                            self.permission.clone()
+                        }
                     };
                     self.read_rules(Arc::from(""), false, frame, out);
                 }

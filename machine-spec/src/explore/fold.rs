@@ -151,10 +151,8 @@ fn fold_board(board: &mut Board, names: &BTreeMap<EffectId, EffectId>) {
             }
             Status::Vetting(asked) => fold_asked(asked, names),
             Status::Settled { outcome: Outcome::Acknowledged { task }, .. } => *task = TaskId(0),
-            Status::Unvetted
-            | Status::Wanting { .. }
-            | Status::Queued
-            | Status::Settled { .. } => {}
+            Status::Unvetted | Status::Wanting { .. } | Status::Queued | Status::Settled { .. } => {
+            }
         }
     }
 }

@@ -17,6 +17,9 @@ use crate::model::{
 };
 use crate::policy::{Compactor, EarlyStart, Policy, Preset};
 
+mod budgets;
+mod guests;
+
 /// A configuration, and what the world may do to it.
 #[derive(Clone, Debug)]
 pub struct Profile {
@@ -126,6 +129,10 @@ pub fn all() -> Vec<Profile> {
         ceiling(),
         refused(),
     ]
+    .into_iter()
+    .chain(guests::all())
+    .chain(budgets::all())
+    .collect()
 }
 
 /// The profiles of the large exploration, each far beyond what a test can afford: everything at
@@ -272,7 +279,7 @@ pub fn base(name: &'static str) -> Profile {
         recalls: vec![],
         refreshes: vec![],
         verdicts: vec![],
-        strays: true,
+        strays: false,
         benign_bound: 60,
         max_states: u64::MAX,
     }
@@ -380,7 +387,6 @@ fn guard() -> Profile {
     profile.tool_statuses = vec![ToolStatus::Succeeded, ToolStatus::Failed];
     profile.stops = vec![StopReason::EndOfTurn];
     profile.interrupts = false;
-    profile.strays = false;
     profile
 }
 
@@ -426,7 +432,6 @@ fn fallback(preset: Preset) -> Profile {
     late.retry_after_ms = Some(u64::MAX);
     profile.failures.extend([soon, late]);
     profile.stream_errors = true;
-    profile.strays = false;
     profile.config.limits.user_messages = 2;
     profile
 }
@@ -460,8 +465,7 @@ fn compaction(compact: Compactor) -> Profile {
     (limits.continuations, limits.user_messages) = (3, 2);
     profile.interrupts = compact == Compactor::Summary;
     profile.stops = vec![StopReason::EndOfTurn, StopReason::OutputLimit];
-    let summary =
-        |text: &str| Compaction::Summarised { text: text.into(), archive: String::new() };
+    let summary = |text: &str| Compaction::Summarised { text: text.into(), archive: String::new() };
     profile.compactions = vec![
         summary("a summary that is long enough"),
         summary(&"a summary that is longer than what it sums up ".repeat(10)),
@@ -477,7 +481,6 @@ fn overflow() -> Profile {
     profile.config.candidates = vec![sized("a", 240), sized("b", 150), sized("c", 400)];
     profile.config.limits.continuations = 2;
     profile.config.limits.user_messages = 1;
-    profile.strays = false;
     profile.compactions.push(Compaction::Failed { problem: String::from("p") });
     profile.failures = failures(&[ErrorClass::ContextOverflow]);
     profile
@@ -491,6 +494,7 @@ fn ceiling() -> Profile {
     profile.stops = vec![StopReason::EndOfTurn, StopReason::OutputLimit];
     profile.failures = failures(&[ErrorClass::ServerError]);
     profile.config.limits.user_messages = 2;
+    profile.strays = true;
     profile
 }
 

@@ -217,10 +217,7 @@ impl Chronicle {
 /// Whether a door lets the sent prefix move: the conversation was compacted or cut, or another model
 /// is asked, which has a prefix of its own.
 fn moves_prefix(because: Because) -> bool {
-    matches!(
-        because,
-        Because::Compacted | Because::ContextTruncated | Because::CandidateSwitched
-    )
+    matches!(because, Because::Compacted | Because::ContextTruncated | Because::CandidateSwitched)
 }
 
 /// Whether a view begins with all of an earlier one.

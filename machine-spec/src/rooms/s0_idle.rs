@@ -31,6 +31,6 @@ impl Idle {
             return Next::go(Decide::over(end), Because::DeferredToolGone);
         }
         let board = Board::resumed(&deferred, frame);
-        Next::go(Room::Gate(Gate { board, end: RoundEnd::Resumed }), Because::CallResumed)
+        Next::go(Room::Gate(Gate { board, end: RoundEnd::Whole }), Because::CallResumed)
     }
 }

@@ -95,8 +95,7 @@ impl Clearing {
                 }
                 Pressure::None | Pressure::GaveUp => {
                     let view = View::of(&frame.transcript);
-                    let govern =
-                        Govern { owner: order.owner, view, pressure: Pressure::GaveUp };
+                    let govern = Govern { owner: order.owner, view, pressure: Pressure::GaveUp };
                     Next::go(Room::Govern(govern), Because::CompactionVetoed)
                 }
             },

@@ -150,9 +150,10 @@ impl Recover {
         let estimate = frame.request_tokens(&frame.transcript);
         let fewer = self.failure.limit.and_then(|limit| {
             let input = self.failure.actual.filter(|actual| *actual < limit).unwrap_or(estimate);
-            shrunk(limit, input, frame)
+            shrunk(limit, input, frame).filter(|_| frame.sweep.shrinks == 0)
         });
         if fewer.is_some() {
+            frame.sweep.shrinks += 1;
             shrink(fewer, frame, out);
             return at_once(Owner::ContextCompact, Because::OutputShrunk, frame);
         }

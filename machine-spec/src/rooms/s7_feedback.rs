@@ -9,8 +9,8 @@ use super::{Decide, Finding, Next, Out, Reviewing, RoomKind};
 use crate::because::Because;
 use crate::board::Board;
 use crate::frame::Frame;
-use crate::input::InterruptedBy;
 use crate::ids::CallId;
+use crate::input::InterruptedBy;
 use crate::message::{CallResult, Entry, GateRefusal, NotStarted, Origin, Outcome};
 use crate::terminal::{BudgetKind, Terminal};
 use crate::wording;
@@ -34,8 +34,6 @@ pub enum RoundEnd {
     Truncated,
     /// Its stream died after a call had started or was complete.
     Sealed,
-    /// There was none: the call was left pending by an earlier run.
-    Resumed,
     /// The run was interrupted.
     Interrupted {
         /// By whom.
@@ -60,7 +58,7 @@ pub enum Cut {
 impl Feedback {
     pub(crate) fn pass(self, frame: &mut Frame, out: &mut Out) -> Next {
         frame.doom.note(&self.board.slots);
-        let mut results = Vec::new();
+        let (mut results, resumed) = (Vec::new(), self.board.resumed);
         for (result, lacks) in self.board.into_results() {
             if result.outcome.is_success() {
                 frame.note_success(&result.name, &lacks);
@@ -71,9 +69,9 @@ impl Feedback {
         let tool = results.last().map(|result| result.name.clone()).unwrap_or_default();
         let (settled, unknown) = count_truths(&results);
         let calls: Vec<CallId> = results.iter().map(|result| result.call).collect();
-        file(results, &self.end, frame);
+        file(results, resumed, frame);
         let cut = match self.end {
-            RoundEnd::Whole | RoundEnd::Resumed => Cut::No,
+            RoundEnd::Whole => Cut::No,
             RoundEnd::Truncated => Cut::OutputLimit,
             RoundEnd::Sealed => Cut::StreamFailed,
             RoundEnd::Interrupted { by, during } => {
@@ -94,21 +92,13 @@ impl Feedback {
 
 /// The results stand behind their reply. A call that an earlier run left pending has its answer
 /// there already, so how it went comes as a notification.
-fn file(results: Vec<CallResult>, end: &RoundEnd, frame: &mut Frame) {
-    match end {
-        RoundEnd::Whole
-        | RoundEnd::Truncated
-        | RoundEnd::Sealed
-        | RoundEnd::Interrupted { .. } => {
-            if !results.is_empty() {
-                frame.append(Entry::Results(results));
-            }
+fn file(results: Vec<CallResult>, resumed: bool, frame: &mut Frame) {
+    if resumed {
+        for result in &results {
+            frame.say(Origin::Notification, wording::deferred_report(result));
         }
-        RoundEnd::Resumed => {
-            for result in &results {
-                frame.say(Origin::Notification, wording::deferred_report(result));
-            }
-        }
+    } else if !results.is_empty() {
+        frame.append(Entry::Results(results));
     }
 }
 

@@ -20,7 +20,8 @@ pub struct Awaiting {
 impl Awaiting {
     /// Waits for the background tasks that still run.
     pub(super) fn begin(frame: &mut Frame, out: &mut Out) -> Room {
-        let (timer, after_ms) = (frame.open(EffectKind::SetTimer), frame.config.limits.task_wait_ms);
+        let (timer, after_ms) =
+            (frame.open(EffectKind::SetTimer), frame.config.limits.task_wait_ms);
         out.emit(Effect::SetTimer { id: timer, after_ms, because: TimerFor::Tasks });
         Room::Awaiting(Awaiting { timer })
     }

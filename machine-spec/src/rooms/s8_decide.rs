@@ -258,7 +258,8 @@ fn said(frame: &Frame) -> Verdict {
 }
 
 fn checked(verdict: &OutputVerdict, frame: &Frame) -> Verdict {
-    let (limit, retries) = (frame.config.limits.structured_retries, frame.counters.structured_retries);
+    let (limit, retries) =
+        (frame.config.limits.structured_retries, frame.counters.structured_retries);
     match verdict {
         OutputVerdict::Fits if !frame.inbox.is_empty() => more(frame),
         OutputVerdict::Fits => stands(frame),

@@ -62,9 +62,7 @@ fn weigh(asked: Vec<Asked>) -> HookVerdict {
             HookReply::Said(HookAnswer::Halted { reason }) => (3, HookVerdict::Halt { reason }),
             HookReply::Said(
                 HookAnswer::Blocked { reason: feedback } | HookAnswer::Denied { reason: feedback },
-            ) => {
-                (2, HookVerdict::GoOn { hook, feedback })
-            }
+            ) => (2, HookVerdict::GoOn { hook, feedback }),
             HookReply::Said(HookAnswer::Continued { context: feedback }) => {
                 (1, HookVerdict::GoOn { hook, feedback })
             }

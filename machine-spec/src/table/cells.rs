@@ -1,4 +1,7 @@
 //! Every cell of the house: what may become of each class of input, room by room.
+//!
+//! Two rules hold everywhere and are written once: an answer to an effect that is closed or was never
+//! opened is refused, and so is everything once the run is over. The table below is the rest.
 
 use super::Cell;
 use super::Outcome::{self, Moves, Refuses, Stays};
@@ -6,145 +9,65 @@ use crate::input::InputKind;
 use crate::ledger::Standing;
 use crate::rooms::RoomKind;
 
-const fn cell(
-    room: RoomKind,
-    input: InputKind,
-    standing: Standing,
-    may: &'static [Outcome],
-) -> Cell {
-    Cell { room, input, standing, may }
-}
-
-/// Every cell of the house. An answer to a closed effect is possible only where one was closed
-/// before, so Idle has no such row.
-#[rustfmt::skip]
-pub const CELLS: &[Cell] = {
+/// What may become of an input that a room waits for: free inputs, and answers to live effects.
+const fn live(room: RoomKind, input: InputKind) -> &'static [Outcome] {
     use InputKind as I;
     use RoomKind as R;
-    use Standing as S;
-    &[
-        // Idle: nothing was said yet.
-        cell(R::Idle, I::UserSaid, S::Free, &[Moves]),
-        cell(R::Idle, I::Interrupted, S::Free, &[Moves]),
-        cell(R::Idle, I::ModelSaid, S::Unknown, &[Refuses]),
-        cell(R::Idle, I::ModelClosed, S::Unknown, &[Refuses]),
-        cell(R::Idle, I::ToolReturned, S::Unknown, &[Refuses]),
-        cell(R::Idle, I::Compacted, S::Unknown, &[Refuses]),
-        cell(R::Idle, I::HookAnswered, S::Unknown, &[Refuses]),
-        cell(R::Idle, I::TimerFired, S::Unknown, &[Refuses]),
-        // s3, alcove: what came back?
-        cell(R::Compacting, I::UserSaid, S::Free, &[Stays, Refuses]),
-        cell(R::Compacting, I::Interrupted, S::Free, &[Moves]),
-        cell(R::Compacting, I::ModelSaid, S::Closed, &[Refuses]),
-        cell(R::Compacting, I::ModelSaid, S::Unknown, &[Refuses]),
-        cell(R::Compacting, I::ModelClosed, S::Closed, &[Refuses]),
-        cell(R::Compacting, I::ModelClosed, S::Unknown, &[Refuses]),
-        cell(R::Compacting, I::ToolReturned, S::Closed, &[Refuses]),
-        cell(R::Compacting, I::ToolReturned, S::Unknown, &[Refuses]),
-        cell(R::Compacting, I::Compacted, S::Live, &[Moves]),
-        cell(R::Compacting, I::Compacted, S::Closed, &[Refuses]),
-        cell(R::Compacting, I::Compacted, S::Unknown, &[Refuses]),
-        cell(R::Compacting, I::HookAnswered, S::Closed, &[Refuses]),
-        cell(R::Compacting, I::HookAnswered, S::Unknown, &[Refuses]),
-        cell(R::Compacting, I::TimerFired, S::Closed, &[Refuses]),
-        cell(R::Compacting, I::TimerFired, S::Unknown, &[Refuses]),
-        // s5: what did it say?
-        cell(R::Parse, I::UserSaid, S::Free, &[Stays, Refuses]),
-        cell(R::Parse, I::Interrupted, S::Free, &[Moves]),
-        cell(R::Parse, I::ModelSaid, S::Live, &[Moves, Stays, Refuses]),
-        cell(R::Parse, I::ModelSaid, S::Closed, &[Refuses]),
-        cell(R::Parse, I::ModelSaid, S::Unknown, &[Refuses]),
-        cell(R::Parse, I::ModelClosed, S::Live, &[Moves]),
-        cell(R::Parse, I::ModelClosed, S::Closed, &[Refuses]),
-        cell(R::Parse, I::ModelClosed, S::Unknown, &[Refuses]),
-        cell(R::Parse, I::ToolReturned, S::Live, &[Stays]),
-        cell(R::Parse, I::ToolReturned, S::Closed, &[Refuses]),
-        cell(R::Parse, I::ToolReturned, S::Unknown, &[Refuses]),
-        cell(R::Parse, I::Compacted, S::Closed, &[Refuses]),
-        cell(R::Parse, I::Compacted, S::Unknown, &[Refuses]),
-        cell(R::Parse, I::HookAnswered, S::Closed, &[Refuses]),
-        cell(R::Parse, I::HookAnswered, S::Unknown, &[Refuses]),
-        cell(R::Parse, I::TimerFired, S::Closed, &[Refuses]),
-        cell(R::Parse, I::TimerFired, S::Unknown, &[Refuses]),
-        // s5, alcove: is it time?
-        cell(R::Backoff, I::UserSaid, S::Free, &[Stays, Refuses]),
-        cell(R::Backoff, I::Interrupted, S::Free, &[Moves]),
-        cell(R::Backoff, I::ModelSaid, S::Closed, &[Refuses]),
-        cell(R::Backoff, I::ModelSaid, S::Unknown, &[Refuses]),
-        cell(R::Backoff, I::ModelClosed, S::Closed, &[Refuses]),
-        cell(R::Backoff, I::ModelClosed, S::Unknown, &[Refuses]),
-        cell(R::Backoff, I::ToolReturned, S::Closed, &[Refuses]),
-        cell(R::Backoff, I::ToolReturned, S::Unknown, &[Refuses]),
-        cell(R::Backoff, I::Compacted, S::Closed, &[Refuses]),
-        cell(R::Backoff, I::Compacted, S::Unknown, &[Refuses]),
-        cell(R::Backoff, I::HookAnswered, S::Closed, &[Refuses]),
-        cell(R::Backoff, I::HookAnswered, S::Unknown, &[Refuses]),
-        cell(R::Backoff, I::TimerFired, S::Live, &[Moves]),
-        cell(R::Backoff, I::TimerFired, S::Closed, &[Refuses]),
-        cell(R::Backoff, I::TimerFired, S::Unknown, &[Refuses]),
-        // s6: what must run, in which order?
-        cell(R::Batch, I::UserSaid, S::Free, &[Stays, Refuses]),
-        cell(R::Batch, I::Interrupted, S::Free, &[Moves]),
-        cell(R::Batch, I::ModelSaid, S::Closed, &[Refuses]),
-        cell(R::Batch, I::ModelSaid, S::Unknown, &[Refuses]),
-        cell(R::Batch, I::ModelClosed, S::Closed, &[Refuses]),
-        cell(R::Batch, I::ModelClosed, S::Unknown, &[Refuses]),
-        cell(R::Batch, I::ToolReturned, S::Live, &[Moves, Stays]),
-        cell(R::Batch, I::ToolReturned, S::Closed, &[Refuses]),
-        cell(R::Batch, I::ToolReturned, S::Unknown, &[Refuses]),
-        cell(R::Batch, I::Compacted, S::Closed, &[Refuses]),
-        cell(R::Batch, I::Compacted, S::Unknown, &[Refuses]),
-        cell(R::Batch, I::HookAnswered, S::Closed, &[Refuses]),
-        cell(R::Batch, I::HookAnswered, S::Unknown, &[Refuses]),
-        cell(R::Batch, I::TimerFired, S::Closed, &[Refuses]),
-        cell(R::Batch, I::TimerFired, S::Unknown, &[Refuses]),
-        // s6, alcove: what became of what was running?
-        cell(R::Settling, I::UserSaid, S::Free, &[Stays, Refuses]),
-        cell(R::Settling, I::Interrupted, S::Free, &[Moves]),
-        cell(R::Settling, I::ModelSaid, S::Closed, &[Refuses]),
-        cell(R::Settling, I::ModelSaid, S::Unknown, &[Refuses]),
-        cell(R::Settling, I::ModelClosed, S::Closed, &[Refuses]),
-        cell(R::Settling, I::ModelClosed, S::Unknown, &[Refuses]),
-        cell(R::Settling, I::ToolReturned, S::Live, &[Moves, Stays]),
-        cell(R::Settling, I::ToolReturned, S::Closed, &[Refuses]),
-        cell(R::Settling, I::ToolReturned, S::Unknown, &[Refuses]),
-        cell(R::Settling, I::Compacted, S::Closed, &[Refuses]),
-        cell(R::Settling, I::Compacted, S::Unknown, &[Refuses]),
-        cell(R::Settling, I::HookAnswered, S::Closed, &[Refuses]),
-        cell(R::Settling, I::HookAnswered, S::Unknown, &[Refuses]),
-        cell(R::Settling, I::TimerFired, S::Live, &[Moves]),
-        cell(R::Settling, I::TimerFired, S::Closed, &[Refuses]),
-        cell(R::Settling, I::TimerFired, S::Unknown, &[Refuses]),
-        // s8, alcove: does anybody object?
-        cell(R::Stopping, I::UserSaid, S::Free, &[Stays, Refuses]),
-        cell(R::Stopping, I::Interrupted, S::Free, &[Moves]),
-        cell(R::Stopping, I::ModelSaid, S::Closed, &[Refuses]),
-        cell(R::Stopping, I::ModelSaid, S::Unknown, &[Refuses]),
-        cell(R::Stopping, I::ModelClosed, S::Closed, &[Refuses]),
-        cell(R::Stopping, I::ModelClosed, S::Unknown, &[Refuses]),
-        cell(R::Stopping, I::ToolReturned, S::Closed, &[Refuses]),
-        cell(R::Stopping, I::ToolReturned, S::Unknown, &[Refuses]),
-        cell(R::Stopping, I::Compacted, S::Closed, &[Refuses]),
-        cell(R::Stopping, I::Compacted, S::Unknown, &[Refuses]),
-        cell(R::Stopping, I::HookAnswered, S::Live, &[Moves, Stays]),
-        cell(R::Stopping, I::HookAnswered, S::Closed, &[Refuses]),
-        cell(R::Stopping, I::HookAnswered, S::Unknown, &[Refuses]),
-        cell(R::Stopping, I::TimerFired, S::Closed, &[Refuses]),
-        cell(R::Stopping, I::TimerFired, S::Unknown, &[Refuses]),
-        // Done: nothing moves any more.
-        cell(R::Done, I::UserSaid, S::Free, &[Refuses]),
-        cell(R::Done, I::Interrupted, S::Free, &[Refuses]),
-        cell(R::Done, I::ModelSaid, S::Closed, &[Refuses]),
-        cell(R::Done, I::ModelSaid, S::Unknown, &[Refuses]),
-        cell(R::Done, I::ModelClosed, S::Closed, &[Refuses]),
-        cell(R::Done, I::ModelClosed, S::Unknown, &[Refuses]),
-        cell(R::Done, I::ToolReturned, S::Closed, &[Refuses]),
-        cell(R::Done, I::ToolReturned, S::Unknown, &[Refuses]),
-        cell(R::Done, I::Compacted, S::Closed, &[Refuses]),
-        cell(R::Done, I::Compacted, S::Unknown, &[Refuses]),
-        cell(R::Done, I::HookAnswered, S::Closed, &[Refuses]),
-        cell(R::Done, I::HookAnswered, S::Unknown, &[Refuses]),
-        cell(R::Done, I::TimerFired, S::Closed, &[Refuses]),
-        cell(R::Done, I::TimerFired, S::Unknown, &[Refuses]),
-    ]
-};
+    match (room, input) {
+        // Welcome everywhere before the end, and handled in one place.
+        (R::Done, _) => &[Refuses],
+        (R::Idle, I::UserSaid) => &[Moves],
+        (R::Awaiting, I::UserSaid) => &[Moves, Refuses],
+        (_, I::UserSaid) => &[Stays, Refuses],
+        (_, I::Interrupted) => &[Moves],
+        (R::Awaiting, I::TaskEnded) => &[Moves],
+        (R::Idle, I::TaskEnded) => &[],
+        (_, I::TaskEnded) => &[Stays],
+        // The time budget may strike in every room; besides, some rooms wait for a timer.
+        (R::Idle, I::TimerFired) => &[],
+        (_, I::TimerFired) => &[Moves],
+        (R::Recalling, I::MemoryRecalled)
+        | (R::Compacting, I::Compacted)
+        | (R::Refreshing, I::CredentialRefreshed)
+        | (R::Checking, I::OutputChecked)
+        | (R::Parse, I::ModelClosed) => &[Moves],
+        (R::Clearing, I::HookAnswered | I::MemoryFlushed)
+        | (R::Batch, I::ToolReturned | I::ResultStored | I::HookAnswered | I::ApprovalGiven)
+        | (R::Settling, I::ToolReturned)
+        | (R::Reviewing | R::Stopping, I::HookAnswered) => &[Moves, Stays],
+        (R::Parse, I::ModelSaid) => &[Moves, Stays, Refuses],
+        (R::Parse, I::ToolReturned | I::ResultStored | I::HookAnswered) => &[Stays],
+        // Nothing that would be answered so can be open there.
+        (room, input) => nothing_open(room, input),
+    }
+}
+
+const fn nothing_open(_: RoomKind, _: InputKind) -> &'static [Outcome] {
+    &[]
+}
+
+/// Whether an input of this kind answers an effect.
+const fn answers(input: InputKind) -> bool {
+    !matches!(input, InputKind::UserSaid | InputKind::Interrupted)
+}
+
+/// Every cell of the house, in the order of rooms, inputs and standings.
+#[must_use]
+pub fn cells() -> impl Iterator<Item = Cell> {
+    let rooms = RoomKind::ALL.iter().copied().filter(|room| room.waits());
+    rooms.flat_map(|room| InputKind::ALL.iter().copied().flat_map(move |input| of(room, input)))
+}
+
+fn of(room: RoomKind, input: InputKind) -> impl Iterator<Item = Cell> {
+    let here = live(room, input);
+    let (free, live) = match answers(input) {
+        true => (None, (!here.is_empty() && room != RoomKind::Done).then_some(Standing::Live)),
+        false => (Some(Standing::Free), None),
+    };
+    // Before the first words nothing was opened, so nothing can be closed.
+    let closed = (answers(input) && room != RoomKind::Idle).then_some(Standing::Closed);
+    let unknown = answers(input).then_some(Standing::Unknown);
+    let welcome = free.into_iter().chain(live).map(move |standing| (standing, here));
+    let refused = closed.into_iter().chain(unknown).map(|standing| (standing, &[Refuses] as &[_]));
+    welcome.chain(refused).map(move |(standing, may)| Cell { room, input, standing, may })
+}

@@ -49,9 +49,8 @@ pub(in crate::rooms) fn hopeless(failure: &Failure, phase: StreamPhase, frame: &
     let (candidate, attempts) = (frame.sweep.at, frame.sweep.attempts);
     let last = frame.sweep.decisive.clone().unwrap_or_else(|| failure.clone());
     tried.push(Tried { candidate, attempts, failure: last.clone() });
-    let too_large = |tried: &&Tried| {
-        tried.attempts > 0 && tried.failure.class == ErrorClass::ContextOverflow
-    };
+    let too_large =
+        |tried: &&Tried| tried.attempts > 0 && tried.failure.class == ErrorClass::ContextOverflow;
     if let Some(overflow) = tried.iter().find(too_large) {
         return exhausted(&overflow.failure, String::new(), frame);
     }

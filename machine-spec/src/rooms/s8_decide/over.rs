@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::because::Because;
 use crate::effect::{Effect, Notice};
 use crate::frame::Frame;
-use crate::message::{Aside, Entry, Fate, Orphan, Origin};
+use crate::message::{Aside, Entry, Fate, Origin, Orphan};
 use crate::policy::Tasks;
 use crate::rooms::Out;
 use crate::terminal::{BudgetKind, Terminal};
