@@ -64,9 +64,9 @@ impl Assessor {
             let path = fault.instance_path().as_str().to_owned();
             let problem = shortened(&fault.to_string());
             let args = ArgsVerdict::Invalid { path, problem };
-            return CallFacts { args, safety: Safety::Exclusive };
+            return CallFacts::new(args, Safety::Exclusive);
         }
-        CallFacts { args: facts.args, safety: judge.concurrency.of(&value) }
+        CallFacts::new(facts.args, judge.concurrency.of(&value))
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
     const VALID: ArgsVerdict = ArgsVerdict::Valid { canonical: 1 };
 
     fn facts(args: ArgsVerdict) -> CallFacts {
-        CallFacts { args, safety: Safety::Exclusive }
+        CallFacts::new(args, Safety::Exclusive)
     }
 
     fn assessor(concurrency: Concurrency) -> Assessor {
@@ -186,7 +186,7 @@ mod tests {
     #[case::one_is_missing(r#"{"cmd":"ls ."}"#, Safety::Exclusive)]
     fn safety_is_judged_per_call(#[case] args: &str, #[case] safety: Safety) {
         let judged = assessor(reads_only()).judge("run", args, facts(VALID));
-        assert_eq!(judged, CallFacts { args: VALID, safety });
+        assert_eq!(judged, CallFacts::new(VALID, safety));
     }
 
     #[rstest]
@@ -199,7 +199,7 @@ mod tests {
     ) {
         let judged = assessor(Concurrency::Always).judge("run", args, facts(VALID));
         let args = ArgsVerdict::Invalid { path: path.into(), problem: problem.into() };
-        assert_eq!(judged, CallFacts { args, safety: Safety::Exclusive });
+        assert_eq!(judged, CallFacts::new(args, Safety::Exclusive));
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
         ] {
             assert_eq!(follower.refine(event.clone(), &assessor), event);
         }
-        let safe = CallFacts { args: VALID, safety: Safety::Concurrent };
+        let safe = CallFacts::new(VALID, Safety::Concurrent);
         assert_eq!(follower.refine(done(0, facts(VALID)), &assessor), done(0, safe));
         let ModelEvent::BlockDone { done: BlockEnd::Call(facts), .. } =
             follower.refine(done(1, facts(VALID)), &assessor)

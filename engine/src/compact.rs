@@ -6,7 +6,7 @@
 //! machine's decision.
 
 use machine_spec::config::RunConfig;
-use machine_spec::effect::{SealedRequest, ToolChoice};
+use machine_spec::effect::{SealedRequest, ToolChoice, Transport};
 use machine_spec::ids::{AttemptId, CandidateId, EffectId};
 use machine_spec::input::Compaction;
 use machine_spec::message::{Entry, Origin, Said};
@@ -34,6 +34,9 @@ pub(crate) fn request(head: &View, candidate: CandidateId) -> SealedRequest {
         owner: Owner::ContextCompact,
         view: View::of(&transcript),
         tools: ToolChoice::None,
+        transport: Transport::Stream,
+        max_output: None,
+        left_out: Vec::new(),
     }
 }
 
@@ -104,7 +107,8 @@ impl Draft {
     fn close(self, closure: Closure) -> Compaction {
         match (self.stop, closure) {
             (Some(StopReason::EndOfTurn | StopReason::StopSequence), _) => {
-                Compaction::Summarised { text: self.text.trim().to_owned() }
+                let text = self.text.trim().to_owned();
+                Compaction::Summarised { text, archive: String::new() }
             }
             (Some(other), _) => failed(&format!("the model stopped with `{other}`")),
             (None, Closure::Failed(failure)) => failed(&failure.message),
@@ -173,7 +177,7 @@ mod tests {
         }
         line.answer(Input::ModelClosed { id: ID, closure });
         let result = match told {
-            Ok(text) => Compaction::Summarised { text: text.into() },
+            Ok(text) => Compaction::Summarised { text: text.into(), archive: String::new() },
             Err(problem) => Compaction::Failed { problem: problem.into() },
         };
         assert_eq!(listen(ID, answer).await, Input::Compacted { id: ID, result });

@@ -19,7 +19,7 @@ use crate::error::EngineError;
 use crate::events::{self, Ending, Event, Observer};
 use crate::inbox::{Inbox, Inputs, What};
 use crate::journal::{Journal, RecordingStatus};
-use crate::perform::{Performer, Prepared, Scene};
+use crate::perform::{Nobody, Performer, Prepared, Scene};
 use crate::rules::Rules;
 use crate::setup::Setup;
 
@@ -243,6 +243,13 @@ impl Driver {
             | Input::ToolReturned { .. }
             | Input::HookAnswered { .. }
             | Input::Compacted { .. }
+            | Input::MemoryRecalled { .. }
+            | Input::MemoryFlushed { .. }
+            | Input::CredentialRefreshed { .. }
+            | Input::ApprovalGiven { .. }
+            | Input::ResultStored { .. }
+            | Input::TaskEnded { .. }
+            | Input::OutputChecked { .. }
             | Input::TimerFired { .. } => {
                 let event = self.performer.settled(&input);
                 event.into_iter().for_each(|event| self.observer.tell(event));
@@ -258,9 +265,16 @@ impl Driver {
                     let line = self.inbox.line(id);
                     Some(self.performer.call_model(line, &request, prepared.take()))
                 }
-                Effect::RunTool { id, call, name, args } => {
+                Effect::RunTool { id, call, name, args, allowance: _ } => {
                     Some(self.performer.run_tool(self.inbox.line(id), call, name, args))
                 }
+                Effect::StartTask { id, .. } => self.nobody(id, Nobody::ToStart),
+                Effect::AskApproval { id, .. } => self.nobody(id, Nobody::ToApprove),
+                Effect::StoreResult { id, .. } => self.nobody(id, Nobody::ToStore),
+                Effect::RecallMemory { id, .. } => self.nobody(id, Nobody::ToRecall),
+                Effect::FlushMemory { id, .. } => self.nobody(id, Nobody::ToRemember),
+                Effect::RefreshCredential { id, .. } => self.nobody(id, Nobody::ToRefresh),
+                Effect::CheckOutput { id, .. } => self.nobody(id, Nobody::ToCheck),
                 Effect::AskHook { id, hook, question } => {
                     Some(self.performer.ask_hook(self.inbox.line(id), hook, question))
                 }
@@ -278,6 +292,11 @@ impl Driver {
                     self.journal.cancelled(id);
                     None
                 }
+                // Nothing is carried out in the background yet that could run on alone.
+                Effect::Detach { id } => {
+                    self.inbox.cut(id);
+                    None
+                }
                 Effect::Notify(notice) => self.notice(notice),
                 Effect::Reject(refusal) => Some(Event::InputRefused {
                     input: refusal.input,
@@ -289,6 +308,11 @@ impl Driver {
             };
             event.into_iter().for_each(|event| self.observer.tell(event));
         }
+    }
+
+    fn nobody(&mut self, id: EffectId, what: Nobody) -> Option<Event> {
+        self.performer.answer_for_nobody(&self.inbox.line(id), what);
+        None
     }
 
     fn notice(&mut self, notice: Notice) -> Option<Event> {
@@ -311,6 +335,16 @@ impl Driver {
             | Notice::GuardReminded { .. }
             | Notice::DoomWarned { .. }
             | Notice::RepairAsked { .. }
+            | Notice::ParameterLeftOut { .. }
+            | Notice::OutputShrunk { .. }
+            | Notice::CallGated { .. }
+            | Notice::TaskStarted { .. }
+            | Notice::TaskReported { .. }
+            | Notice::TasksLeft { .. }
+            | Notice::CredentialMissing { .. }
+            | Notice::MemoryFailed { .. }
+            | Notice::StoreFailed { .. }
+            | Notice::WrapUpAsked
             | Notice::HookBlocked { .. }
             | Notice::HookFailed { .. }
             | Notice::HookDisabled { .. }

@@ -7,9 +7,10 @@
 use std::borrow::Cow;
 
 use machine_spec::because::Owner;
-use machine_spec::effect::OutputFault;
-use machine_spec::ids::{AttemptId, CallId, EffectId};
+use machine_spec::effect::{Gated, HookQuestion, OutputFault};
+use machine_spec::ids::{AttemptId, CallId, EffectId, TaskId};
 use machine_spec::input::{HookAnswer, InputKind, ToolStatus};
+use machine_spec::message::Orphan;
 use machine_spec::model::{ErrorClass, Failure, StopReason, StreamPhase, Usage};
 use machine_spec::rejection::Cause;
 use machine_spec::rooms::RoomKind;
@@ -116,13 +117,33 @@ pub enum Event {
     /// The model was asked to mend its output.
     RepairAsked { fault: OutputFault, n: u32 },
     /// A hook is asked.
-    HookStarted { hook: String, active: bool, reentries: u32 },
+    HookStarted { hook: String, question: HookQuestion },
     /// A hook answered.
     HookFinished { hook: String, answer: HookAnswer },
     /// A hook made the turn go on.
     HookBlocked { hook: String, n: u32 },
     /// A hook is not asked again in this turn.
     HookDisabled { hook: String },
+    /// A parameter is left out of the requests to this candidate from now on.
+    ParameterLeftOut { candidate: String, what: String },
+    /// Fewer output tokens are asked for, so that the view fits.
+    OutputShrunk { to: u64 },
+    /// A call did not pass the gate, or runs otherwise than the model asked.
+    CallGated { call: CallId, verdict: Gated },
+    /// A call became a background task.
+    TaskStarted { task: TaskId, call: CallId, tool: String },
+    /// A background task is over; the model hears of it next.
+    TaskReported { task: TaskId },
+    /// The run ended before these background tasks did.
+    TasksLeft { orphans: Vec<Orphan> },
+    /// There is no other credential for this candidate.
+    CredentialMissing { candidate: String, problem: String },
+    /// Memory could not be asked, or could not take something down.
+    MemoryFailed { problem: String },
+    /// A large result could not be kept whole.
+    StoreFailed { call: CallId, problem: String },
+    /// The model may speak about its last results, once and without tools.
+    WrapUpAsked,
     /// The turn was interrupted.
     Interrupted,
     /// An input did not fit and changed nothing.
@@ -246,6 +267,23 @@ pub(crate) fn of_notice(notice: Notice, names: &Names) -> Option<Event> {
         Notice::GuardReminded { tool, n, .. } => Event::GuardReminded { tool, n },
         Notice::DoomWarned { cycle } => Event::DoomWarned { cycle },
         Notice::RepairAsked { fault, n } => Event::RepairAsked { fault, n },
+        Notice::ParameterLeftOut { candidate, what } => {
+            let (candidate, what) = (names.candidate(candidate), what.to_string());
+            Event::ParameterLeftOut { candidate, what }
+        }
+        Notice::OutputShrunk { to } => Event::OutputShrunk { to },
+        Notice::CallGated { call, verdict } => Event::CallGated { call, verdict },
+        Notice::TaskStarted { task, call, tool } => {
+            Event::TaskStarted { task, call, tool: tool.to_string() }
+        }
+        Notice::TaskReported { task } => Event::TaskReported { task },
+        Notice::TasksLeft { orphans } => Event::TasksLeft { orphans },
+        Notice::CredentialMissing { candidate, problem } => {
+            Event::CredentialMissing { candidate: names.candidate(candidate), problem }
+        }
+        Notice::MemoryFailed { problem } => Event::MemoryFailed { problem },
+        Notice::StoreFailed { call, problem } => Event::StoreFailed { call, problem },
+        Notice::WrapUpAsked => Event::WrapUpAsked,
         Notice::HookBlocked { hook, n } => Event::HookBlocked { hook: names.hook(hook), n },
         Notice::HookFailed { hook, problem } => Event::Warning {
             code: Code::HookTrouble,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use machine_spec::effect::HookQuestion;
 use machine_spec::input::HookAnswer;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::process::{self, Capture, Leave, Order};
@@ -84,19 +84,41 @@ pub(crate) async fn ask(
 
 /// The question as the protocol words it.
 fn told(question: &HookQuestion, scene: &HookScene) -> Vec<u8> {
-    let HookQuestion::Stop { active, reentries, last_text } = question;
-    let told = json!({
+    let mut told = json!({
         "session_id": scene.session,
         "transcript_path": scene.transcript_path,
         "cwd": scene.cwd,
         "permission_mode": "default",
-        "hook_event_name": "Stop",
-        "stop_hook_active": active,
-        "stop_hook_reentries": reentries,
-        "last_assistant_message": last_text,
-        "background_tasks": [],
-        "session_crons": [],
     });
+    let more = match question {
+        HookQuestion::Stop { active, reentries, last_text, tasks } => json!({
+            "hook_event_name": "Stop",
+            "stop_hook_active": active,
+            "stop_hook_reentries": reentries,
+            "last_assistant_message": last_text,
+            "background_tasks": tasks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "session_crons": [],
+        }),
+        HookQuestion::Tool { call, tool, args } => json!({
+            "hook_event_name": "PreToolUse",
+            "tool_name": tool,
+            "tool_input": serde_json::from_str::<Value>(args).unwrap_or_default(),
+            "tool_use_id": call.to_string(),
+        }),
+        HookQuestion::Batch { calls } => json!({
+            "hook_event_name": "PostToolBatch",
+            "tool_use_ids": calls.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        }),
+        HookQuestion::Compact { dropped, overflowed } => json!({
+            "hook_event_name": "PreCompact",
+            "trigger": "auto",
+            "dropped_entries": dropped,
+            "overflowed": overflowed,
+        }),
+    };
+    if let (Some(told), Value::Object(more)) = (told.as_object_mut(), more) {
+        told.extend(more);
+    }
     let mut line = told.to_string().into_bytes();
     line.push(b'\n');
     line
@@ -120,8 +142,12 @@ mod tests {
     }
 
     async fn answer(hook: Hook) -> HookAnswer {
-        let question =
-            HookQuestion::Stop { active: true, reentries: 2, last_text: "done \"so\"".into() };
+        let question = HookQuestion::Stop {
+            active: true,
+            reentries: 2,
+            last_text: "done \"so\"".into(),
+            tasks: vec![],
+        };
         let scene = HookScene { session: "s1".into(), cwd: "/here".into(), ..HookScene::default() };
         let (_leave, leave) = watch::channel(Leave::GoOn);
         ask(hook, question, scene, leave).await.answer

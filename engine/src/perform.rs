@@ -9,7 +9,10 @@ use std::sync::Arc;
 use machine_spec::config::RunConfig;
 use machine_spec::effect::{HookQuestion, SealedRequest, TimerFor};
 use machine_spec::ids::{AttemptId, CallId, EffectId, HookId};
-use machine_spec::input::{Compaction, HookAnswer, ToolReport, ToolStatus};
+use machine_spec::input::{
+    Compaction, Decision, HookAnswer, OutputVerdict, Recall, Refresh, Stored, ToolReport,
+    ToolStatus,
+};
 use machine_spec::model::{Closure, ErrorClass, Failure};
 use machine_spec::policy::Compactor;
 use machine_spec::view::View;
@@ -83,6 +86,18 @@ struct Process {
     task: JoinHandle<()>,
 }
 
+/// Whom an order would need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Nobody {
+    ToApprove,
+    ToStore,
+    ToRecall,
+    ToRemember,
+    ToRefresh,
+    ToCheck,
+    ToStart,
+}
+
 /// A request that was made ready when its step was recorded.
 #[derive(Debug)]
 pub(crate) struct Prepared {
@@ -138,10 +153,18 @@ impl Performer {
         let request = effects.iter().find_map(|effect| match effect {
             Effect::CallModel { request, .. } => Some(request),
             Effect::RunTool { .. }
+            | Effect::StartTask { .. }
+            | Effect::AskApproval { .. }
+            | Effect::StoreResult { .. }
+            | Effect::RecallMemory { .. }
+            | Effect::FlushMemory { .. }
+            | Effect::RefreshCredential { .. }
+            | Effect::CheckOutput { .. }
             | Effect::AskHook { .. }
             | Effect::Compact { .. }
             | Effect::SetTimer { .. }
             | Effect::Cancel { .. }
+            | Effect::Detach { .. }
             | Effect::Notify(_)
             | Effect::Reject(_)
             | Effect::Finish(_) => None,
@@ -196,7 +219,7 @@ impl Performer {
             // The machine orders no compaction when it is off; without a model it costs nothing.
             Compactor::Summary | Compactor::Off => {
                 let text = machine_spec::summary::summarise(head);
-                let result = Compaction::Summarised { text };
+                let result = Compaction::Summarised { text, archive: String::new() };
                 return line.answer(Input::Compacted { id, result });
             }
         };
@@ -242,7 +265,7 @@ impl Performer {
         let tool = self.tools.get(&*name).cloned();
         let scene = Arc::clone(&self.tool_scene);
         let (leave, receiver) = watch::channel(Leave::GoOn);
-        let report = ToolReport { status: ToolStatus::Failed, output: LOST.to_owned() };
+        let report = ToolReport::new(ToolStatus::Failed, LOST.to_owned());
         let owed = Owed::new(line, Input::ToolReturned { id, report });
         let task = tokio::spawn(async move {
             let report = tools::run(tool, call, args, scene, receiver).await;
@@ -252,13 +275,31 @@ impl Performer {
         event
     }
 
+    /// Answers an order that this engine has nobody for.
+    pub(crate) fn answer_for_nobody(&mut self, line: &Line, what: Nobody) {
+        let id = line.id();
+        let problem = "this engine has nobody for it".to_owned();
+        line.answer(match what {
+            Nobody::ToApprove => Input::ApprovalGiven { id, decision: Decision::NoVerdict },
+            Nobody::ToStore => Input::ResultStored { id, result: Stored::Failed { problem } },
+            Nobody::ToRecall => Input::MemoryRecalled { id, result: Recall::Failed { problem } },
+            Nobody::ToRemember => Input::MemoryFlushed { id, result: Stored::Failed { problem } },
+            Nobody::ToRefresh => {
+                Input::CredentialRefreshed { id, result: Refresh::Failed { problem } }
+            }
+            Nobody::ToCheck => Input::OutputChecked { id, verdict: OutputVerdict::Fits },
+            Nobody::ToStart => {
+                let report = ToolReport::new(ToolStatus::Failed, problem);
+                Input::TaskEnded { id, report }
+            }
+        });
+    }
+
     /// Asks a hook.
     pub(crate) fn ask_hook(&mut self, line: Line, hook: HookId, question: HookQuestion) -> Event {
         let id = line.id();
         let name = self.names.hook(hook);
-        let HookQuestion::Stop { active, reentries, .. } = &question;
-        let event =
-            Event::HookStarted { hook: name.clone(), active: *active, reentries: *reentries };
+        let event = Event::HookStarted { hook: name.clone(), question: question.clone() };
         let hook = self.hooks.get(usize::from(hook.0)).cloned();
         let scene = self.hook_scene.clone();
         let (leave, receiver) = watch::channel(Leave::GoOn);
@@ -284,13 +325,15 @@ impl Performer {
         let id = line.id();
         let wait_ms = match why {
             TimerFor::Backoff => self.jitter.stretch(after_ms),
-            TimerFor::Settle => after_ms,
+            TimerFor::Settle | TimerFor::TimeLimit | TimerFor::Tasks => after_ms,
         };
         let clock = self.clock.clone();
         let task = tokio::spawn(async move {
             match why {
                 TimerFor::Backoff => clock.back_off(wait_ms).await,
-                TimerFor::Settle => crate::clock::Deadline::after_ms(wait_ms).await,
+                TimerFor::Settle | TimerFor::TimeLimit | TimerFor::Tasks => {
+                    crate::clock::Deadline::after_ms(wait_ms).await;
+                }
             }
             line.answer(Input::TimerFired { id });
         });
@@ -334,6 +377,13 @@ impl Performer {
             Input::UserSaid { .. } | Input::Interrupted { .. } | Input::ModelSaid { .. } => None,
             Input::ModelClosed { id, .. }
             | Input::TimerFired { id }
+            | Input::MemoryRecalled { id, .. }
+            | Input::MemoryFlushed { id, .. }
+            | Input::CredentialRefreshed { id, .. }
+            | Input::ApprovalGiven { id, .. }
+            | Input::ResultStored { id, .. }
+            | Input::TaskEnded { id, .. }
+            | Input::OutputChecked { id, .. }
             | Input::Compacted { id, .. } => {
                 self.under_way.remove(id);
                 None

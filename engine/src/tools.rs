@@ -55,7 +55,7 @@ pub(crate) async fn run(
         // The gate lets no call pass whose tool the machine does not know; only a setup that was
         // put together by hand can come here.
         let output = "the tool is declared, but there is no command for it".to_owned();
-        return ToolReport { status: ToolStatus::Failed, output };
+        return ToolReport::new(ToolStatus::Failed, output);
     };
     let mut env = BTreeMap::from([
         ("LOOPWRIGHT_TOOL".to_owned(), tool.name.clone()),
@@ -88,7 +88,7 @@ fn report(remains: Remains, timeout_ms: u64) -> ToolReport {
         }
         End::Stopped => (ToolStatus::Cancelled, None),
         End::NotStarted(problem) => {
-            return ToolReport { status: ToolStatus::Failed, output: problem.clone() };
+            return ToolReport::new(ToolStatus::Failed, problem.clone());
         }
     };
     let mut output = remains.stdout.text();
@@ -103,7 +103,7 @@ fn report(remains: Remains, timeout_ms: u64) -> ToolReport {
         }
         output.push_str(&part);
     }
-    ToolReport { status, output }
+    ToolReport::new(status, output)
 }
 
 #[cfg(test)]
@@ -159,15 +159,15 @@ mod tests {
         #[case] status: ToolStatus,
         #[case] output: &str,
     ) {
-        assert_eq!(report(tool(script)).await, ToolReport { status, output: output.into() });
+        assert_eq!(report(tool(script)).await, ToolReport::new(status, output));
     }
 
     #[tokio::test]
     async fn a_hanging_tool_keeps_what_it_said() {
         let mut slow = tool("echo begun; echo why >&2; sleep 300");
         slow.timeout_ms = 100;
-        let output = "begun\n[stopped at its limit of 100 ms]\nwhy\n".into();
-        assert_eq!(report(slow).await, ToolReport { status: ToolStatus::TimedOut, output });
+        let output = "begun\n[stopped at its limit of 100 ms]\nwhy\n";
+        assert_eq!(report(slow).await, ToolReport::new(ToolStatus::TimedOut, output));
     }
 
     #[tokio::test]

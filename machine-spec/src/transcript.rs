@@ -171,7 +171,7 @@ impl Transcript {
                 // A task that was lost is told to the next run, once.
                 Entry::Aside(Aside::Orphans(orphans)) => {
                     let (origin, text) = (Origin::Notification, crate::wording::orphans(orphans));
-                    settled.append(Entry::Said(Said { origin, text }));
+                    settled.append(Entry::Said(Said::words(origin, text)));
                     false
                 }
                 Entry::Boundary(boundary) => {

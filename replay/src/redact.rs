@@ -156,6 +156,13 @@ impl Redactor {
             | Input::Interrupted { .. }
             | Input::ToolReturned { .. }
             | Input::Compacted { .. }
+            | Input::MemoryRecalled { .. }
+            | Input::MemoryFlushed { .. }
+            | Input::CredentialRefreshed { .. }
+            | Input::ApprovalGiven { .. }
+            | Input::ResultStored { .. }
+            | Input::TaskEnded { .. }
+            | Input::OutputChecked { .. }
             | Input::HookAnswered { .. }
             | Input::TimerFired { .. } => self.whole(input),
         }
@@ -334,7 +341,7 @@ mod tests {
     fn secrets_in_nested_json_are_found_in_every_form() {
         let redactor = Redactor::new([KEY]);
         let inner = serde_json::json!({ "key": KEY }).to_string();
-        let report = ToolReport { status: ToolStatus::Succeeded, output: inner };
+        let report = ToolReport::new(ToolStatus::Succeeded, inner);
         let input = Input::ToolReturned { id: EffectId(1), report };
         let scrubbed = redactor.value(input);
         let json = serde_json::to_string(&scrubbed).expect("inputs are serialisable");

@@ -7,7 +7,10 @@
 
 use machine_spec::effect::TimerFor;
 use machine_spec::ids::EffectId;
-use machine_spec::input::{Compaction, HookAnswer, ToolReport, ToolStatus};
+use machine_spec::input::{
+    Compaction, Decision, HookAnswer, OutputVerdict, Recall, Refresh, Stored, ToolReport,
+    ToolStatus,
+};
 use machine_spec::model::{Closure, ErrorClass, Failure};
 use machine_spec::{Effect, EffectKind, Input, State, start, step};
 
@@ -62,11 +65,10 @@ impl Recording {
         }
         let open: Vec<(EffectId, EffectKind)> = known.frame().ledger().iter().collect();
         // A response that breaks off is judged by what has become of its calls, so it comes last.
-        for wanted in
-            [EffectKind::RunTool, EffectKind::AskHook, EffectKind::Compact, EffectKind::CallModel]
-        {
-            let of_kind = open.iter().filter(|(_, kind)| *kind == wanted);
-            inputs.extend(of_kind.filter_map(|(id, kind)| unanswered(*id, *kind)));
+        let (responses, others): (Vec<_>, Vec<_>) =
+            open.iter().copied().partition(|(_, kind)| *kind == EffectKind::CallModel);
+        for (id, kind) in others.into_iter().chain(responses) {
+            inputs.extend(unanswered(id, kind));
         }
         let timers = open.iter().filter(|(_, kind)| *kind == EffectKind::SetTimer);
         let timers = timers.filter_map(|(id, _)| self.timer(*id)).collect();
@@ -87,8 +89,34 @@ impl Recording {
 fn unanswered(id: EffectId, kind: EffectKind) -> Option<Input> {
     Some(match kind {
         EffectKind::RunTool => {
-            let report = ToolReport { status: ToolStatus::Cancelled, output: String::new() };
+            let report = ToolReport::new(ToolStatus::Cancelled, "");
             Input::ToolReturned { id, report }
+        }
+        EffectKind::StartTask => {
+            let report = ToolReport::new(ToolStatus::Cancelled, "");
+            Input::TaskEnded { id, report }
+        }
+        // Whoever was asked is asked no more; that is no refusal.
+        EffectKind::AskApproval => Input::ApprovalGiven { id, decision: Decision::TimedOut },
+        EffectKind::StoreResult => {
+            let problem = "the process ended before it was stored".into();
+            Input::ResultStored { id, result: Stored::Failed { problem } }
+        }
+        EffectKind::RecallMemory => {
+            let problem = "the process ended before memory answered".into();
+            Input::MemoryRecalled { id, result: Recall::Failed { problem } }
+        }
+        EffectKind::FlushMemory => {
+            let problem = "the process ended before memory had it".into();
+            Input::MemoryFlushed { id, result: Stored::Failed { problem } }
+        }
+        EffectKind::RefreshCredential => {
+            let problem = "the process ended before there was another credential".into();
+            Input::CredentialRefreshed { id, result: Refresh::Failed { problem } }
+        }
+        EffectKind::CheckOutput => {
+            let (path, problem) = (String::new(), "the process ended before it was checked".into());
+            Input::OutputChecked { id, verdict: OutputVerdict::Misfits { path, problem } }
         }
         EffectKind::AskHook => {
             let problem = "the process ended before the hook answered".into();
@@ -105,6 +133,7 @@ fn unanswered(id: EffectId, kind: EffectKind) -> Option<Input> {
         }
         EffectKind::SetTimer
         | EffectKind::Cancel
+        | EffectKind::Detach
         | EffectKind::Notify
         | EffectKind::Reject
         | EffectKind::Finish => return None,

@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 
 use machine_spec::config::RunConfig;
 use machine_spec::ids::RuleId;
-use machine_spec::input::{Compaction, HookAnswer, InterruptedBy, ToolStatus};
+use machine_spec::input::{
+    Compaction, Decision, HookAnswer, InterruptedBy, OutputVerdict, Recall, Refresh, Stored,
+    ToolStatus,
+};
 use machine_spec::model::{ErrorClass, Safety};
 use serde::{Deserialize, Serialize};
 use wire::{Dialect, EncodeOptions};
@@ -46,6 +49,22 @@ pub struct Scenario {
     /// What compactions by a model come to: the first, the second, and so on.
     #[serde(default)]
     pub compactions: Vec<Compaction>,
+    /// What is decided about calls that need approval: the first, the second, and so on; behind
+    /// the last one nobody is there to ask.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approval>,
+    /// What memory says: the first time, the second, and so on; then it knows nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recalls: Vec<Recall>,
+    /// How looking up credentials goes: the first time, the second, and so on; then there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refreshes: Vec<Refresh>,
+    /// What comes of holding answers against their schema; behind the last one they fit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<OutputVerdict>,
+    /// How putting results and memories aside goes; behind the last one it goes well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stores: Vec<Stored>,
     /// What the user does.
     #[serde(default)]
     pub user: Vec<UserAct>,
@@ -83,6 +102,11 @@ impl Scenario {
             tools: BTreeMap::new(),
             hooks: Vec::new(),
             compactions: Vec::new(),
+            approvals: Vec::new(),
+            recalls: Vec::new(),
+            refreshes: Vec::new(),
+            verdicts: Vec::new(),
+            stores: Vec::new(),
             user: vec![UserAct::says(text)],
             patience: Patience::default(),
             start_unix_ms: start_unix_ms(),
@@ -284,6 +308,25 @@ pub struct HookPlan {
     /// Milliseconds until each.
     #[serde(default)]
     pub delay_ms: u64,
+}
+
+/// What is decided about one call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    /// The decision.
+    pub decision: Decision,
+    /// Milliseconds until it is taken.
+    #[serde(default)]
+    pub delay_ms: u64,
+}
+
+impl Approval {
+    /// A decision that is taken at once.
+    #[must_use]
+    pub const fn at_once(decision: Decision) -> Approval {
+        Approval { decision, delay_ms: 0 }
+    }
 }
 
 /// Something the user does.

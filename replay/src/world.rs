@@ -9,7 +9,7 @@ use std::fmt;
 
 use machine_spec::effect::{HookQuestion, Notice};
 use machine_spec::ids::{AttemptId, CallId, CandidateId, EffectId, HookId};
-use machine_spec::input::ToolStatus;
+use machine_spec::input::{ToolReport, ToolStatus};
 use machine_spec::invariants::{self, Chronicle, Violation};
 use machine_spec::model::ModelEvent;
 use machine_spec::{Effect, Input, RoomKind, State, Step, Terminal, start, step};
@@ -221,6 +221,11 @@ struct Counts {
     tool_starts: BTreeMap<String, u64>,
     hook_asks: Vec<u64>,
     compactions: usize,
+    approvals: usize,
+    recalls: usize,
+    refreshes: usize,
+    verdicts: usize,
+    stores: usize,
     inputs: u64,
     frames: u64,
     served: BTreeMap<String, u32>,
@@ -232,6 +237,23 @@ struct RunningTool {
     /// Its place among the executions.
     execution: usize,
     when_cancelled: WhenCancelled,
+    awaits: Awaits,
+}
+
+/// What a running call is awaited as.
+#[derive(Clone, Copy, Debug)]
+enum Awaits {
+    Result,
+    TaskReport,
+}
+
+impl Awaits {
+    fn told(self, id: EffectId, report: ToolReport) -> Input {
+        match self {
+            Awaits::Result => Input::ToolReturned { id, report },
+            Awaits::TaskReport => Input::TaskEnded { id, report },
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -519,8 +541,23 @@ impl<'a> World<'a, MemorySink> {
                     Effect::AskHook { hook, .. } => {
                         self.count_ask(*hook);
                     }
+                    Effect::StartTask { name, .. } => {
+                        *self.counts.tool_starts.entry(name.to_string()).or_default() += 1;
+                    }
                     Effect::Compact { .. } => self.counts.compactions += 1,
-                    _ => {}
+                    Effect::AskApproval { .. } => self.counts.approvals += 1,
+                    Effect::RecallMemory { .. } => self.counts.recalls += 1,
+                    Effect::RefreshCredential { .. } => self.counts.refreshes += 1,
+                    Effect::CheckOutput { .. } => self.counts.verdicts += 1,
+                    Effect::StoreResult { .. } | Effect::FlushMemory { .. } => {
+                        self.counts.stores += 1;
+                    }
+                    Effect::SetTimer { .. }
+                    | Effect::Cancel { .. }
+                    | Effect::Detach { .. }
+                    | Effect::Notify(_)
+                    | Effect::Reject(_)
+                    | Effect::Finish(_) => {}
                 }
             }
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use machine_spec::because::Owner;
 use machine_spec::config::Candidate;
-use machine_spec::effect::{SealedRequest, ToolChoice};
+use machine_spec::effect::{SealedRequest, ToolChoice, Transport};
 use machine_spec::ids::{AttemptId, CallId, CandidateId};
 use machine_spec::message::{
     Block, Call, CallResult, Entry, Origin, Outcome, Reply, Said, Wholeness,
@@ -22,8 +22,14 @@ use machine_spec::{RunConfig, Transcript};
 use wire::{Dialect, EncodeOptions, Encoder};
 
 fn config() -> RunConfig {
-    let candidate =
-        Candidate { name: "a".to_owned(), model: "m".to_owned(), context_window: 0, max_output: 0 };
+    let candidate = Candidate {
+        name: "a".to_owned(),
+        model: "m".to_owned(),
+        context_window: 0,
+        max_output: 0,
+        price: None,
+        refreshable: false,
+    };
     let system = "You are careful. ".repeat(100);
     RunConfig { candidates: vec![candidate], system, ..RunConfig::default() }
 }
@@ -39,16 +45,14 @@ fn requests(rounds: u32) -> Vec<SealedRequest> {
             wire_id: Arc::from(format!("call_{round}")),
             name: Arc::from("lookup"),
             args: Arc::from(format!("{{\"query\":\"{}\"}}", "x".repeat(188))),
-            facts: CallFacts {
-                args: ArgsVerdict::Valid { canonical: 0 },
-                safety: Safety::Exclusive,
-            },
+            facts: CallFacts::new(ArgsVerdict::Valid { canonical: 0 }, Safety::Exclusive),
         };
         let result = CallResult {
             call: call.id,
             wire_id: call.wire_id.clone(),
             name: call.name.clone(),
             outcome: Outcome::Succeeded { output: "a line of output\n".repeat(60) },
+            edited: None,
         };
         transcript.append(Entry::Reply(Reply {
             by: Arc::from("a/m"),
@@ -71,6 +75,9 @@ fn request(transcript: &Transcript) -> SealedRequest {
         owner: Owner::Step,
         view: View::of(transcript),
         tools: ToolChoice::Auto,
+        transport: Transport::Stream,
+        max_output: None,
+        left_out: Vec::new(),
     }
 }
 

@@ -200,7 +200,7 @@ impl Assembly {
     /// A call is complete. Safety is judged by those who know the tool; until then it runs alone.
     pub(crate) fn close_call(&mut self, block: u32, proof: Proof) {
         let args = canonical_args(self.text(block));
-        self.close(block, proof, BlockEnd::Call(CallFacts { args, safety: Safety::Exclusive }));
+        self.close(block, proof, BlockEnd::Call(CallFacts::new(args, Safety::Exclusive)));
     }
 
     /// A call is complete as far as the wire goes, but the output limit struck at it: even if its
@@ -215,7 +215,7 @@ impl Assembly {
             },
             verdict @ (ArgsVerdict::Malformed { .. } | ArgsVerdict::Invalid { .. }) => verdict,
         };
-        self.close(block, proof, BlockEnd::Call(CallFacts { args, safety: Safety::Exclusive }));
+        self.close(block, proof, BlockEnd::Call(CallFacts::new(args, Safety::Exclusive)));
     }
 
     fn close(&mut self, block: u32, proof: Proof, done: BlockEnd) {

@@ -96,6 +96,8 @@ impl Encoder {
             model: String::new(),
             context_window: 0,
             max_output: 0,
+            price: None,
+            refreshable: false,
         };
         let place = usize::from(request.candidate.0);
         let candidate = config.candidates.get(place).unwrap_or(&unknown);

@@ -49,6 +49,7 @@ pub fn classify(
         retry_after_ms,
         limit: sizes.limit,
         actual: sizes.actual,
+        remedy: String::new(),
     }
 }
 

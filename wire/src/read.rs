@@ -10,7 +10,7 @@ mod teller;
 
 use std::fmt;
 
-use machine_spec::config::{Candidate, ToolSpec};
+use machine_spec::config::{Candidate, ToolKind, ToolSpec};
 use machine_spec::effect::ToolChoice;
 use machine_spec::{RunConfig, Transcript};
 use serde_json::{Map, Value};
@@ -107,6 +107,8 @@ impl ReadRequest {
             model: self.model.clone(),
             context_window: 0,
             max_output: 0,
+            price: None,
+            refreshable: false,
         };
         RunConfig {
             candidates: vec![candidate],
@@ -152,6 +154,7 @@ impl Parts {
             description: description.and_then(|text| text.string()).unwrap_or_default(),
             input_schema: schema.to_owned(),
             read_only: false,
+            kind: ToolKind::Plain,
         });
     }
 

@@ -131,7 +131,7 @@ impl TextCalls {
     fn call(&mut self, call: Spelled, out: &mut Vec<ModelEvent>) {
         let block = self.blocks;
         self.blocks += 1;
-        let facts = CallFacts { args: canonical_args(&call.args), safety: Safety::Exclusive };
+        let facts = CallFacts::new(canonical_args(&call.args), Safety::Exclusive);
         let kind = BlockKind::Call { wire_id: String::new(), name: call.name };
         out.push(ModelEvent::BlockBegan { block, kind });
         out.push(ModelEvent::Delta { block, text: call.args });

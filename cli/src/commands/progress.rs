@@ -8,6 +8,7 @@ use std::io::Write;
 use engine::Event;
 use engine::events::Ending;
 use machine_spec::Terminal;
+use machine_spec::message::Orphan;
 
 /// What a person sees of a run.
 pub(crate) struct Progress {
@@ -99,6 +100,26 @@ fn line(event: &Event) -> Option<String> {
         Event::DoomWarned { cycle } => format!("it goes in circles: {}", cycle.join(", ")),
         Event::RepairAsked { fault, n } => format!("asked to mend its output: {fault} ({n})"),
         Event::HookBlocked { hook, n } => format!("{hook} makes it go on ({n})"),
+        Event::CallGated { call, verdict } => format!("{call} {verdict}"),
+        Event::ParameterLeftOut { candidate, what } => {
+            format!("{candidate} does not know `{what}`; it is left out from now on")
+        }
+        Event::OutputShrunk { to } => format!("asks for at most {to} tokens of output"),
+        Event::TaskStarted { task, tool, .. } => format!("{tool} runs on as {task}"),
+        Event::TaskReported { task } => format!("{task} is over"),
+        Event::TasksLeft { orphans } => {
+            let list =
+                |orphan: &Orphan| format!("{} ({}) {}", orphan.task, orphan.tool, orphan.fate);
+            format!("not waited for: {}", orphans.iter().map(list).collect::<Vec<_>>().join(", "))
+        }
+        Event::CredentialMissing { candidate, problem } => {
+            format!("no other key for {candidate}: {problem}")
+        }
+        Event::MemoryFailed { problem } => format!("memory failed: {problem}"),
+        Event::StoreFailed { call, problem } => {
+            format!("the result of {call} could not be kept whole: {problem}")
+        }
+        Event::WrapUpAsked => "asked for a last word".into(),
         Event::HookDisabled { hook } => format!("{hook} is not asked again"),
         Event::Interrupted => "interrupted".into(),
         Event::InputReturned { texts } => format!("{} messages were not read", texts.len()),

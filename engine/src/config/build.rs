@@ -160,6 +160,8 @@ impl Build<'_> {
                 context_window: window(&table),
                 // What a request may produce must fit into the window with what it says.
                 max_output: table.max_output.or(table.max_tokens).unwrap_or(0),
+                price: None,
+                refreshable: false,
             });
             let patience = self.patience(&at, &table);
             let options = self.options(&at, &table);

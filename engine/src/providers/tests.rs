@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use machine_spec::config::{Candidate, RunConfig};
-use machine_spec::effect::{SealedRequest, ToolChoice};
+use machine_spec::effect::{SealedRequest, ToolChoice, Transport};
 use machine_spec::ids::{AttemptId, CandidateId, EffectId};
 use machine_spec::message::{Entry, Origin, Said};
 use machine_spec::model::{Closure, ErrorClass, Failure, ModelEvent};
@@ -50,6 +50,8 @@ fn call(
             model: "claude-test-1".into(),
             context_window: 0,
             max_output: 100,
+            price: None,
+            refreshable: false,
         }],
         ..RunConfig::default()
     };
@@ -60,6 +62,9 @@ fn call(
         owner: Owner::Step,
         view: View::of(&Transcript::from_iter([Entry::Said(said)])),
         tools: ToolChoice::None,
+        transport: Transport::Stream,
+        max_output: None,
+        left_out: Vec::new(),
     };
     let (_, outgoing) = Connection::to(provider).prepare(&config, &request);
     let (line, heard) = Line::private(EffectId(0));

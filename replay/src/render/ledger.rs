@@ -64,7 +64,25 @@ fn note_input(frame: &Frame, lives: &mut BTreeMap<EffectId, Life>) {
         Input::ToolReturned { report, .. } => {
             life.closed = Some((frame.seq, format!("tool_returned, {}", report.status)));
         }
-        other => life.closed = Some((frame.seq, other.kind().to_string())),
+        Input::TaskEnded { report, .. } => {
+            life.closed = Some((frame.seq, format!("task_ended, {}", report.status)));
+        }
+        Input::ApprovalGiven { decision, .. } => {
+            life.closed = Some((frame.seq, format!("approval_given, {}", word(decision))));
+        }
+        Input::UserSaid { .. }
+        | Input::Interrupted { .. }
+        | Input::ModelClosed { .. }
+        | Input::Compacted { .. }
+        | Input::MemoryRecalled { .. }
+        | Input::MemoryFlushed { .. }
+        | Input::CredentialRefreshed { .. }
+        | Input::ResultStored { .. }
+        | Input::OutputChecked { .. }
+        | Input::HookAnswered { .. }
+        | Input::TimerFired { .. } => {
+            life.closed = Some((frame.seq, input.kind().to_string()));
+        }
     }
 }
 
@@ -76,16 +94,34 @@ fn note_effect(seq: u64, effect: &Effect, lives: &mut BTreeMap<EffectId, Life>) 
         }
         return;
     }
+    if let Effect::Detach { id } = effect {
+        if let Some(life) = lives.get_mut(id) {
+            life.closed = Some((seq, "detach".into()));
+        }
+        return;
+    }
     let Some(id) = awaited_id(effect) else { return };
     let kind = effect.kind();
     let what = match effect {
         Effect::CallModel { request, .. } => format!("{kind} {}", request.attempt),
         Effect::RunTool { call, name, .. } => format!("{kind} {call} {name}"),
+        Effect::StartTask { task, call, name, .. } => format!("{kind} {task} {call} {name}"),
+        Effect::AskApproval { call, name, .. } => format!("{kind} {call} {name}"),
+        Effect::StoreResult { call, bytes, .. } => format!("{kind} {call} {bytes} bytes"),
+        Effect::RefreshCredential { candidate, .. } => format!("{kind} {candidate}"),
         Effect::AskHook { hook, .. } => format!("{kind} {hook}"),
         Effect::SetTimer { after_ms, because, .. } => {
             format!("{kind} {} {after_ms} ms", word(because))
         }
-        _ => kind.to_string(),
+        Effect::RecallMemory { .. }
+        | Effect::FlushMemory { .. }
+        | Effect::CheckOutput { .. }
+        | Effect::Compact { .. }
+        | Effect::Cancel { .. }
+        | Effect::Detach { .. }
+        | Effect::Notify(_)
+        | Effect::Reject(_)
+        | Effect::Finish(_) => kind.to_string(),
     };
     lives.insert(id, Life { what, opened: seq, closed: None, pieces: 0 });
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use machine_spec::because::Owner;
-use machine_spec::effect::{HookQuestion, SealedRequest};
-use machine_spec::model::{ArgsVerdict, BlockEnd, BlockKind, CallFacts, Closure, ModelEvent};
+use machine_spec::effect::{HookQuestion, SealedRequest, Transport};
+use machine_spec::model::{
+    ArgsVerdict, BlockEnd, BlockKind, CallFacts, Closure, ModelEvent, Permission,
+};
 use machine_spec::{Because, Effect, Input, Passage, RoomKind, Terminal};
 
 use super::Mode;
@@ -83,9 +85,21 @@ impl<'a> Story<'a> {
                 Effect::CallModel { request, .. } => {
                     *self.owners.entry(request.owner).or_default() += 1;
                 }
-                Effect::RunTool { .. } => self.calls += 1,
+                Effect::RunTool { .. } | Effect::StartTask { .. } => self.calls += 1,
                 Effect::Finish(terminal) => self.terminal = Some(terminal),
-                _ => {}
+                Effect::AskApproval { .. }
+                | Effect::StoreResult { .. }
+                | Effect::RecallMemory { .. }
+                | Effect::FlushMemory { .. }
+                | Effect::RefreshCredential { .. }
+                | Effect::CheckOutput { .. }
+                | Effect::Compact { .. }
+                | Effect::AskHook { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Cancel { .. }
+                | Effect::Detach { .. }
+                | Effect::Notify(_)
+                | Effect::Reject(_) => {}
             }
         }
     }
@@ -161,9 +175,38 @@ impl<'a> Story<'a> {
     fn effect(&mut self, effect: &Effect) {
         let words = match effect {
             Effect::CallModel { request, .. } => self.request_words(request),
-            Effect::RunTool { id, call, name, args } => {
+            Effect::RunTool { id, call, name, args, allowance: _ } => {
                 format!("starts {call} {name} {} ({id})", cut(args, self.mode))
             }
+            Effect::StartTask { id, task, call, name, args, allowance: _ } => {
+                format!("starts {task} from {call} {name} {} ({id})", cut(args, self.mode))
+            }
+            Effect::AskApproval { id, call, name, args, reason, lineage } => {
+                let args = cut(args, self.mode);
+                let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+                let whose = if lineage.is_empty() {
+                    String::new()
+                } else {
+                    format!(" for {}", lineage.join(" > "))
+                };
+                format!("asks whether {call} {name} {args} may run{whose}{why} ({id})")
+            }
+            Effect::StoreResult { id, of, call, bytes } => {
+                format!("puts {bytes} bytes of {call} aside, from {of} ({id})")
+            }
+            Effect::RecallMemory { id, query } => {
+                format!("asks memory about {} ({id})", quoted(query, self.mode))
+            }
+            Effect::FlushMemory { id, head } => {
+                format!("shows memory {} ({id})", entries(head.entries))
+            }
+            Effect::RefreshCredential { id, candidate } => {
+                format!("looks up the credential of {candidate} again ({id})")
+            }
+            Effect::CheckOutput { id, text } => {
+                format!("holds the answer against its schema: {} ({id})", quoted(text, self.mode))
+            }
+            Effect::Detach { id } => format!("lets {id} run on alone"),
             Effect::AskHook { id, hook, question } => self.question_words(*hook, question, *id),
             Effect::SetTimer { id, after_ms, because } => {
                 format!("waits {} for {} ({id})", time(*after_ms), word(because))
@@ -174,13 +217,24 @@ impl<'a> Story<'a> {
                 format!("refuses {} in {}: {}", rejection.input, rejection.room, rejection.cause)
             }
             Effect::Finish(terminal) => format!("ends: {}", facts(terminal, self.mode)),
-            other => format!("orders {}", facts(other, self.mode)),
+            Effect::Compact { id, head, by } => {
+                format!("compacts {} by {} ({id})", entries(head.entries), word(by))
+            }
         };
         self.line(&format!("         · {words}"));
     }
 
     fn request_words(&self, request: &SealedRequest) -> String {
-        let SealedRequest { attempt, candidate, owner, view, tools } = request;
+        let SealedRequest {
+            attempt,
+            candidate,
+            owner,
+            view,
+            tools,
+            transport,
+            max_output,
+            left_out,
+        } = request;
         let config = &self.recording.header.config;
         let to = match config.candidates.get(usize::from(candidate.0)) {
             Some(known) => format!("{}/{}", known.name, known.model),
@@ -195,9 +249,19 @@ impl<'a> Story<'a> {
             "auto" => String::new(),
             _ => format!(", tools: {}", facts(tools, self.mode)),
         };
-        let (entries, tokens) = (count(u64::from(view.entries), "entry"), view.tokens);
-        let entries = entries.replace("entrys", "entries");
-        format!("asks {to} ({attempt}): {why}; {entries}, about {tokens} tokens{tools}")
+        let whole = match transport {
+            Transport::Stream => "",
+            Transport::Whole => ", in one piece",
+        };
+        let least = max_output.map_or(String::new(), |most| format!(", at most {most} of output"));
+        let left_out = match left_out.as_slice() {
+            [] => String::new(),
+            words => format!(", without {}", words.join(", ")),
+        };
+        let (entries, tokens) = (entries(view.entries), view.tokens);
+        format!(
+            "asks {to} ({attempt}): {why}; {entries}, about {tokens} tokens{tools}{whole}{least}{left_out}"
+        )
     }
 
     fn question_words(
@@ -206,8 +270,8 @@ impl<'a> Story<'a> {
         question: &HookQuestion,
         id: machine_spec::ids::EffectId,
     ) -> String {
-        let hooks = &self.recording.header.config.stop_hooks;
-        let name = hooks.get(usize::from(hook.0)).map_or("?", |hook| hook.name.as_str());
+        let known = self.recording.header.config.hook(hook);
+        let name = known.map_or("?", |hook| hook.name.as_str());
         format!("asks {hook} `{name}`: {} ({id})", facts(question, self.mode))
     }
 
@@ -294,13 +358,25 @@ fn input_words(input: &Input, mode: Mode) -> String {
         Input::Interrupted { by } => format!("interrupted by {by}"),
         Input::ModelSaid {
             id,
-            event: ModelEvent::BlockDone { done: BlockEnd::Call(CallFacts { args, safety }), .. },
+            event: ModelEvent::BlockDone { done: BlockEnd::Call(call), .. },
         } => {
+            let CallFacts { args, safety, permission, lacks } = call;
             let args = match args {
                 ArgsVerdict::Valid { .. } => "valid".to_owned(),
                 ArgsVerdict::Malformed { .. } | ArgsVerdict::Invalid { .. } => facts(args, mode),
             };
-            format!("a call is complete ({id}): arguments {args}, {}", word(safety))
+            let permission = match permission {
+                Permission::Allow => String::new(),
+                Permission::Ask | Permission::Deny { .. } | Permission::OutOfScope => {
+                    format!(", {}", facts(permission, mode))
+                }
+            };
+            let lacks: String =
+                lacks.iter().map(|rule| format!(", not enough for {rule}")).collect();
+            format!(
+                "a call is complete ({id}): arguments {args}, {}{permission}{lacks}",
+                word(safety)
+            )
         }
         Input::ModelSaid { id, event } => format!("the model says ({id}): {}", facts(event, mode)),
         Input::ModelClosed { id, closure: Closure::Ended } => format!("the response ends ({id})"),
@@ -314,6 +390,33 @@ fn input_words(input: &Input, mode: Mode) -> String {
             format!("a hook answers ({id}): {}", facts(answer, mode))
         }
         Input::TimerFired { id } => format!("the wait is over ({id})"),
-        other => facts(other, mode),
+        Input::ApprovalGiven { id, decision } => {
+            format!("somebody decides ({id}): {}", facts(decision, mode))
+        }
+        Input::TaskEnded { id, report } => {
+            format!("a task is over ({id}): {} {}", report.status, quoted(&report.output, mode))
+        }
+        Input::ResultStored { id, result } => {
+            format!("the result is put aside ({id}): {}", facts(result, mode))
+        }
+        Input::MemoryRecalled { id, result } => {
+            format!("memory answers ({id}): {}", facts(result, mode))
+        }
+        Input::MemoryFlushed { id, result } => {
+            format!("memory has seen it ({id}): {}", facts(result, mode))
+        }
+        Input::CredentialRefreshed { id, result } => {
+            format!("the credential was looked up ({id}): {}", facts(result, mode))
+        }
+        Input::OutputChecked { id, verdict } => {
+            format!("the answer was checked ({id}): {}", facts(verdict, mode))
+        }
+        Input::Compacted { id, result } => {
+            format!("the head was summarised ({id}): {}", facts(result, mode))
+        }
     }
+}
+
+fn entries(n: u32) -> String {
+    count(u64::from(n), "entry").replace("entrys", "entries")
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use machine_spec::Transcript;
 use machine_spec::message::{
-    Aside, Block, Boundary, Call, CallResult, Entry, Image, ImagePlace, Outcome, Reply, Said,
+    Aside, Block, Boundary, Call, CallResult, Entry, Image, Orphan, Outcome, Reply, Said,
 };
 use machine_spec::view::{Seen, View};
 
@@ -20,6 +20,7 @@ pub(super) fn transcript(transcript: &Transcript, mode: Mode) -> String {
         Entry::Aside(Aside::RefusedReply(reply)) => {
             reply_lines("aside: refused reply", reply, mode)
         }
+        Entry::Aside(Aside::Orphans(orphans)) => orphan_lines(orphans, mode),
         Entry::Boundary(boundary) => boundary_line(boundary, mode),
     });
     numbered(lines)
@@ -123,8 +124,21 @@ fn result_lines(results: &[CallResult], mode: Mode) -> String {
     }
     let mut text = String::from("results");
     for result in results {
-        let CallResult { call, name, outcome, .. } = result;
+        let CallResult { call, name, outcome, edited, .. } = result;
         text += &format!("\n{call} {name} {}", outcome_words(outcome, mode));
+        if let Some(args) = edited {
+            text += &format!(" (ran with {})", cut(args, mode));
+        }
+    }
+    text
+}
+
+fn orphan_lines(orphans: &[Orphan], mode: Mode) -> String {
+    let mut text = String::from("aside: orphans");
+    if mode != Mode::Kinds {
+        for Orphan { task, tool, fate } in orphans {
+            text += &format!("\n{task} {tool} {fate}");
+        }
     }
     text
 }
@@ -135,6 +149,10 @@ pub(super) fn outcome_words(outcome: &Outcome, mode: Mode) -> String {
         Outcome::Failed { output } => format!("failed {}", quoted(output, mode)),
         Outcome::TimedOut { output } => format!("timed out {}", quoted(output, mode)),
         Outcome::Unknown { output } => format!("unknown {}", quoted(output, mode)),
-        Outcome::NotStarted { .. } | Outcome::Refused { .. } => facts(outcome, mode),
+        Outcome::Partial { output } => format!("a part {}", quoted(output, mode)),
+        Outcome::Acknowledged { task } => format!("acknowledged as {task}"),
+        Outcome::NotStarted { .. } | Outcome::NotApproved { .. } | Outcome::Refused { .. } => {
+            facts(outcome, mode)
+        }
     }
 }

@@ -54,11 +54,11 @@ impl Assessor for PlanAssessor {
             known.required.iter().find(|name| args.get(name.as_str()).is_none())
         };
         match missing {
-            None => CallFacts { args: facts.args, safety: known.safety },
+            None => CallFacts::new(facts.args, known.safety),
             Some(name) => {
                 let problem = format!("`{name}` is required");
                 let args = ArgsVerdict::Invalid { path: String::new(), problem };
-                CallFacts { args, safety: Safety::Exclusive }
+                CallFacts::new(args, Safety::Exclusive)
             }
         }
     }

@@ -2,7 +2,10 @@
 
 use machine_spec::effect::SealedRequest;
 use machine_spec::ids::{EffectId, HookId};
-use machine_spec::input::{Compaction, HookAnswer, ToolReport, ToolStatus};
+use machine_spec::input::{
+    Compaction, Decision, HookAnswer, OutputVerdict, Recall, Refresh, Stored, ToolReport,
+    ToolStatus,
+};
 use machine_spec::model::{Closure, Failure};
 use machine_spec::policy::Compactor;
 use machine_spec::view::View;
@@ -11,9 +14,11 @@ use machine_spec::{Effect, Input, summary};
 use super::attempt::Attempt;
 use super::ids::renewed;
 use super::queue::Due;
-use super::{Asked, Execution, RunningTool, Trouble, World};
+use super::{Asked, Awaits, Execution, RunningTool, Trouble, World};
 use crate::format::v1::BodyEnd;
-use crate::scenario::{Afterwards, Answer, Output, ToolRun, What, WhenCancelled, WireFile};
+use crate::scenario::{
+    Afterwards, Answer, Approval, Output, ToolRun, What, WhenCancelled, WireFile,
+};
 use crate::sink::Sink;
 
 impl<S: Sink> World<'_, S> {
@@ -21,10 +26,40 @@ impl<S: Sink> World<'_, S> {
     pub(super) fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::CallModel { id, request } => self.call_model(id, &request),
-            Effect::RunTool { id, call, name, args } => {
+            Effect::RunTool { id, call, name, args, .. } => {
                 let (tool, args) = (name.to_string(), args.to_string());
                 let execution = Execution { call, tool, args, started_ms: self.now, ended: None };
-                self.run_tool(id, execution);
+                self.run_tool(id, execution, Awaits::Result);
+            }
+            Effect::StartTask { id, call, name, args, .. } => {
+                let (tool, args) = (name.to_string(), args.to_string());
+                let execution = Execution { call, tool, args, started_ms: self.now, ended: None };
+                self.run_tool(id, execution, Awaits::TaskReport);
+            }
+            Effect::AskApproval { id, .. } => self.ask_approval(id),
+            Effect::StoreResult { id, .. } => {
+                let result = self.put_aside(format!("results/{id}"));
+                self.answer_now(Input::ResultStored { id, result });
+            }
+            Effect::FlushMemory { id, .. } => {
+                let result = self.put_aside("memory".to_owned());
+                self.answer_now(Input::MemoryFlushed { id, result });
+            }
+            Effect::RecallMemory { id, .. } => {
+                let result = next(&self.scenario.recalls, &mut self.counts.recalls);
+                let result = result.unwrap_or(Recall::Nothing);
+                self.answer_now(Input::MemoryRecalled { id, result });
+            }
+            Effect::RefreshCredential { id, .. } => {
+                let result = next(&self.scenario.refreshes, &mut self.counts.refreshes);
+                let none = || Refresh::Failed { problem: "there is no other credential".into() };
+                let result = result.unwrap_or_else(none);
+                self.answer_now(Input::CredentialRefreshed { id, result });
+            }
+            Effect::CheckOutput { id, .. } => {
+                let verdict = next(&self.scenario.verdicts, &mut self.counts.verdicts);
+                let verdict = verdict.unwrap_or(OutputVerdict::Fits);
+                self.answer_now(Input::OutputChecked { id, verdict });
             }
             Effect::Compact { id, head, by } => self.compact(id, &head, by),
             Effect::AskHook { id, hook, question } => {
@@ -36,6 +71,11 @@ impl<S: Sink> World<'_, S> {
                 self.queue.push(self.now.saturating_add(after_ms), due);
             }
             Effect::Cancel { id } => self.cancel(id),
+            Effect::Detach { id } => {
+                // It runs on, and nobody hears how it ends.
+                self.tools.remove(&id);
+                self.queue.drop_effect(id);
+            }
             Effect::Notify(notice) => self.run.notices.push((self.now, notice)),
             Effect::Reject(_) | Effect::Finish(_) => {}
         }
@@ -126,7 +166,23 @@ impl<S: Sink> World<'_, S> {
         self.counts.hook_asks[place] as usize
     }
 
-    fn run_tool(&mut self, id: EffectId, execution: Execution) {
+    fn ask_approval(&mut self, id: EffectId) {
+        let approval = next(&self.scenario.approvals, &mut self.counts.approvals);
+        let approval = approval.unwrap_or(Approval::at_once(Decision::NoVerdict));
+        let due = Due::Input(Input::ApprovalGiven { id, decision: approval.decision });
+        self.queue.push(self.now.saturating_add(approval.delay_ms), due);
+    }
+
+    fn put_aside(&mut self, reference: String) -> Stored {
+        let planned = next(&self.scenario.stores, &mut self.counts.stores);
+        planned.unwrap_or(Stored::Kept { reference })
+    }
+
+    fn answer_now(&mut self, input: Input) {
+        self.queue.push(self.now, Due::Input(input));
+    }
+
+    fn run_tool(&mut self, id: EffectId, execution: Execution, awaits: Awaits) {
         let nth = {
             let starts = self.counts.tool_starts.entry(execution.tool.clone()).or_default();
             *starts += 1;
@@ -143,14 +199,15 @@ impl<S: Sink> World<'_, S> {
             Output::Arguments => execution.args.clone(),
             Output::Clock => format!("{} ms", self.now + delay_ms),
         };
-        let report = ToolReport { status: run.status, output };
+        let report = ToolReport::new(run.status, output);
         let running = RunningTool {
             execution: self.run.executions.len(),
             when_cancelled: run.when_cancelled,
+            awaits,
         };
         self.tools.insert(id, running);
         self.run.executions.push(execution);
-        self.queue.push(self.now + delay_ms, Due::Input(Input::ToolReturned { id, report }));
+        self.queue.push(self.now + delay_ms, Due::Input(awaits.told(id, report)));
     }
 
     fn planned_run(&self, tool: &str, nth: usize) -> ToolRun {
@@ -160,7 +217,7 @@ impl<S: Sink> World<'_, S> {
 
     /// Takes down how a tool ended.
     pub(super) fn note_end_of_tool(&mut self, input: &Input) {
-        if let Input::ToolReturned { id, report } = input
+        if let Input::ToolReturned { id, report } | Input::TaskEnded { id, report } = input
             && let Some(execution) =
                 self.tools.remove(id).and_then(|tool| self.run.executions.get_mut(tool.execution))
         {
@@ -185,8 +242,10 @@ impl<S: Sink> World<'_, S> {
             Compactor::Model => planned,
             Compactor::Off | Compactor::Summary => None,
         };
-        let result =
-            result.unwrap_or_else(|| Compaction::Summarised { text: summary::summarise(head) });
+        let result = result.unwrap_or_else(|| {
+            let text = summary::summarise(head);
+            Compaction::Summarised { text, archive: String::new() }
+        });
         self.queue.push(self.now, Due::Input(Input::Compacted { id, result }));
     }
 
@@ -207,9 +266,16 @@ impl<S: Sink> World<'_, S> {
             }
             WhenCancelled::Stops => {
                 self.queue.drop_effect(id);
-                let report = ToolReport { status: ToolStatus::Cancelled, output: String::new() };
-                self.queue.push(self.now, Due::Input(Input::ToolReturned { id, report }));
+                let report = ToolReport::new(ToolStatus::Cancelled, "");
+                self.queue.push(self.now, Due::Input(running.awaits.told(id, report)));
             }
         }
     }
+}
+
+/// The next of these plans, and one more is used.
+fn next<T: Clone>(plans: &[T], used: &mut usize) -> Option<T> {
+    let plan = plans.get(*used).cloned();
+    *used += 1;
+    plan
 }

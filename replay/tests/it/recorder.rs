@@ -167,13 +167,13 @@ fn leaky_run() -> (RunConfig, Vec<Input>) {
         ..RunConfig::default()
     };
     let args = serde_json::json!({ "key": KEY }).to_string();
-    let facts = CallFacts { args: ArgsVerdict::Valid { canonical: 1 }, safety: Safety::Exclusive };
+    let facts = CallFacts::new(ArgsVerdict::Valid { canonical: 1 }, Safety::Exclusive);
     let kind = BlockKind::Call { wire_id: "c1".into(), name: "read".into() };
     let mut inputs = vec![Input::UserSaid { text: format!("my key is {KEY}"), rules: vec![] }];
     let (a, b) = args.split_at(14);
     inputs.extend(block(0, kind, &[a, b], BlockEnd::Call(facts)));
     inputs.extend(closed(0, StopReason::ToolUse));
-    let report = ToolReport { status: ToolStatus::Succeeded, output: format!("{KEY}{KEY}") };
+    let report = ToolReport::new(ToolStatus::Succeeded, format!("{KEY}{KEY}"));
     inputs.push(Input::ToolReturned { id: EffectId(1), report });
     let (a, rest) = KEY.split_at(3);
     let (b, c) = rest.split_at(9);

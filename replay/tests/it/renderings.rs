@@ -17,7 +17,7 @@ fn eventful() -> Scenario {
     let log = ToolRun { delay_ms: 200, ..ToolRun::says("appended") };
     dies.tools
         .insert("append_log".into(), ToolPlan { safety: Safety::Concurrent, runs: vec![log] });
-    dies.config.stop_hooks = vec![HookSpec { name: "tests".into() }];
+    dies.config.stop_hooks = vec![HookSpec::new("tests")];
     let blocked = HookAnswer::Blocked { reason: "tests were not run".into() };
     dies.hooks = vec![HookPlan { answers: vec![blocked, HookAnswer::Allowed], delay_ms: 30 }];
     dies

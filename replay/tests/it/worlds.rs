@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use machine_spec::RoomKind;
-use machine_spec::config::{Candidate, HookSpec, RunConfig, ToolSpec};
+use machine_spec::config::{Candidate, HookSpec, RunConfig, ToolKind, ToolSpec};
 use machine_spec::effect::Notice;
 use machine_spec::input::{HookAnswer, ToolStatus};
 use machine_spec::limits::Limits;
@@ -34,7 +34,14 @@ pub(crate) fn library() -> Library {
 
 fn candidate(name: &str) -> Candidate {
     let model = format!("claude-test-{name}");
-    Candidate { name: name.into(), model, context_window: 200_000, max_output: 8_000 }
+    Candidate {
+        name: name.into(),
+        model,
+        context_window: 200_000,
+        max_output: 8_000,
+        price: None,
+        refreshable: false,
+    }
 }
 
 fn tool(name: &str, read_only: bool) -> ToolSpec {
@@ -43,6 +50,7 @@ fn tool(name: &str, read_only: bool) -> ToolSpec {
         description: format!("does {name}"),
         input_schema: "{\"type\":\"object\"}".into(),
         read_only,
+        kind: ToolKind::Plain,
     }
 }
 
@@ -103,7 +111,7 @@ fn b001_a_stop_hook_that_always_blocks_meets_its_cap() {
     let mut always = scenario(&[], &["B001-1.sse"]);
     always.afterwards = Afterwards::LastAgain;
     always.config.limits.stop_hook_blocks = 3;
-    always.config.stop_hooks = vec![HookSpec { name: "tests".into() }];
+    always.config.stop_hooks = vec![HookSpec::new("tests")];
     let blocked = HookAnswer::Blocked { reason: "tests were not run".into() };
     always.hooks = vec![HookPlan { answers: vec![blocked], delay_ms: 5 }];
     let run = played(&always);
@@ -131,7 +139,7 @@ fn b001_a_stop_hook_that_always_blocks_meets_its_cap() {
 #[test]
 fn b002_an_interrupt_ends_a_stream_that_stays_open() {
     let mut cancelled = scenario(&[], &["B002-1.sse"]);
-    cancelled.config.stop_hooks = vec![HookSpec { name: "h".into() }];
+    cancelled.config.stop_hooks = vec![HookSpec::new("h")];
     cancelled.user.push(UserAct::interrupts(After::Pieces(1)));
     let run = played(&cancelled);
     assert_eq!((run.requests.len(), run.questions.len()), (1, 0), "no hook is asked");
@@ -286,7 +294,7 @@ fn b039() -> Scenario {
 #[test]
 fn b039_the_nth_answer_is_the_nth_and_a_fourth_request_is_exhausted() {
     let mut run = b039();
-    run.config.stop_hooks = vec![HookSpec { name: "again".into() }];
+    run.config.stop_hooks = vec![HookSpec::new("again")];
     let again = HookAnswer::Continued { context: "ask again".into() };
     let answers = vec![again.clone(), again, HookAnswer::Allowed];
     run.hooks = vec![HookPlan { answers, delay_ms: 0 }];

@@ -159,7 +159,7 @@ impl Scribe {
     }
 
     fn result(&mut self, out: &mut Vec<u8>, result: &CallResult) {
-        let (text, is_error) = wording::outcome(&result.outcome);
+        let (text, is_error) = wording::result(result);
         out.put(r#"{"type":"tool_result","tool_use_id":"#);
         out.string(&fit_id(IdShape::Word(64), &result.wire_id));
         out.put(r#","content":"#);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use machine_spec::RunConfig;
 use machine_spec::config::{Candidate, ToolSpec};
 use machine_spec::effect::ToolChoice;
-use machine_spec::message::Outcome;
+use machine_spec::message::CallResult;
 use machine_spec::wording;
 use serde_json::{Map, Number, Value};
 
@@ -88,8 +88,8 @@ pub(crate) fn list_tools(
 }
 
 /// A result for a wire that has no flag for errors: the text says it.
-pub(crate) fn result_text(outcome: &Outcome) -> Cow<'_, str> {
-    let (text, is_error) = wording::outcome(outcome);
+pub(crate) fn result_text(result: &CallResult) -> Cow<'_, str> {
+    let (text, is_error) = wording::result(result);
     let text = if text.trim().is_empty() { Cow::Borrowed(NO_OUTPUT) } else { text };
     if is_error { Cow::Owned(format!("error: {text}")) } else { text }
 }

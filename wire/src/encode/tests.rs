@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use machine_spec::because::Owner;
-use machine_spec::effect::ToolChoice;
+use machine_spec::effect::{ToolChoice, Transport};
 use machine_spec::ids::{AttemptId, CandidateId};
 use machine_spec::message::{Block, Boundary, BoundaryKind, Entry, Origin, Reply, Said, Wholeness};
 use machine_spec::model::Usage;
@@ -41,6 +41,9 @@ fn encode(encoder: &mut Encoder, transcript: &Transcript) -> (String, u64) {
         owner: Owner::Step,
         view: View::of(transcript),
         tools: ToolChoice::Auto,
+        transport: Transport::Stream,
+        max_output: None,
+        left_out: Vec::new(),
     };
     let body = encoder.encode(&RunConfig::default(), &request).body;
     let after: u64 = encoder.lanes.values().map(Lane::written).sum();

@@ -157,7 +157,7 @@ impl Scribe {
     }
 
     fn result(&self, out: &mut Vec<u8>, result: &CallResult) {
-        let (text, is_error) = wording::outcome(&result.outcome);
+        let (text, is_error) = wording::result(result);
         out.put(r#"{"functionResponse":{"#);
         self.id(out, &result.wire_id);
         out.put(r#""name":"#);

@@ -142,7 +142,7 @@ impl Scribe {
             out.string(&result.wire_id);
         }
         out.put(r#","content":"#);
-        out.string(&result_text(&result.outcome));
+        out.string(&result_text(result));
         out.put("}");
     }
 

@@ -150,7 +150,7 @@ impl Scribe {
         out.put(r#"{"role":"tool","tool_call_id":"#);
         out.string(&self.id(&result.wire_id, to));
         out.put(r#","content":"#);
-        out.string(&result_text(&result.outcome));
+        out.string(&result_text(result));
         out.put("}");
     }
 

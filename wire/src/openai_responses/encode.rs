@@ -58,7 +58,7 @@ impl Scribe {
                     out.put(r#"{"type":"function_call_output","call_id":"#);
                     out.string(&fit_id(ID, &result.wire_id));
                     out.put(r#","output":"#);
-                    out.string(&result_text(&result.outcome));
+                    out.string(&result_text(result));
                     out.put("}");
                 }
             }

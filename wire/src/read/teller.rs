@@ -127,7 +127,7 @@ impl Teller {
             wire_id: Arc::from(wire_id),
             name: Arc::from(name),
             args: Arc::from(args),
-            facts: CallFacts { args: canonical_args(args), safety: Safety::Exclusive },
+            facts: CallFacts::new(canonical_args(args), Safety::Exclusive),
         };
         self.asked.push(call.clone());
         self.block(Block::Call(call));
@@ -173,7 +173,7 @@ impl Teller {
                 (CallId(self.calls - 1), Arc::from(wire_id), Arc::from(name))
             }
         };
-        self.answers.push(CallResult { call, wire_id, name, outcome });
+        self.answers.push(CallResult { call, wire_id, name, outcome, edited: None });
     }
 
     fn has_answer(&self, id: CallId) -> bool {

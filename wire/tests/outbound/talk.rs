@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machine_spec::because::Owner;
-use machine_spec::config::{Candidate, ToolSpec};
-use machine_spec::effect::{SealedRequest, ToolChoice};
+use machine_spec::config::{Candidate, ToolKind, ToolSpec};
+use machine_spec::effect::{SealedRequest, ToolChoice, Transport};
 use machine_spec::ids::{AttemptId, CallId, CandidateId};
 use machine_spec::message::{
     Block, Call, CallResult, Entry, Origin, Outcome, Reply, Said, Thinking, Wholeness,
@@ -28,12 +28,15 @@ pub(crate) fn config() -> RunConfig {
         model: model.to_owned(),
         context_window: 200_000,
         max_output: 4_096,
+        price: None,
+        refreshable: false,
     };
     let tool = |name: &str, description: &str, schema: &str| ToolSpec {
         name: name.to_owned(),
         description: description.to_owned(),
         input_schema: schema.to_owned(),
         read_only: false,
+        kind: ToolKind::Plain,
     };
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     RunConfig {
@@ -52,6 +55,9 @@ pub(crate) fn request(transcript: &Transcript, tools: ToolChoice) -> SealedReque
         owner: Owner::ALL[0],
         view: View::of(transcript),
         tools,
+        transport: Transport::Stream,
+        max_output: None,
+        left_out: Vec::new(),
     }
 }
 
@@ -115,7 +121,7 @@ pub(crate) fn call(id: u32, wire_id: &str, name: &str, args: &str) -> Block {
         wire_id: Arc::from(wire_id),
         name: Arc::from(name),
         args: Arc::from(args),
-        facts: CallFacts { args: args_verdict, safety: Safety::Exclusive },
+        facts: CallFacts::new(args_verdict, Safety::Exclusive),
     })
 }
 
@@ -127,6 +133,7 @@ pub(crate) fn results(reply: &Entry, outcomes: Vec<Outcome>) -> Entry {
         wire_id: call.wire_id.clone(),
         name: call.name.clone(),
         outcome,
+        edited: None,
     });
     Entry::Results(results.collect())
 }

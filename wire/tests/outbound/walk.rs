@@ -324,7 +324,7 @@ pub(crate) fn expected_words(transcript: &Transcript) -> Vec<(char, String)> {
             }
             Seen::Results(results) => {
                 for result in results {
-                    let (text, _) = wording::outcome(&result.outcome);
+                    let (text, _) = wording::result(result);
                     let text = if text.trim().is_empty() { "" } else { &text };
                     spoken.push(Spoken::Result {
                         id: String::new(),

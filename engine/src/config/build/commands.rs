@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use machine_spec::config::{HookSpec, Rule, ToolSpec};
+use machine_spec::config::{HookSpec, Rule, ToolKind, ToolSpec};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -51,6 +51,7 @@ impl Build<'_> {
                 description: table.description,
                 input_schema: schema.to_string(),
                 read_only: table.read_only,
+                kind: ToolKind::Plain,
             });
             let tool = Tool {
                 name: table.name.clone(),
@@ -101,7 +102,7 @@ impl Build<'_> {
             self.positive(&at, "timeout_ms", table.timeout_ms);
             let command = self.command(&at, table.command);
             let name = table.name.unwrap_or_else(|| hook_name(index, &command));
-            into.stop_hooks.push(HookSpec { name: name.clone() });
+            into.stop_hooks.push(HookSpec::new(&name));
             into.hooks.push(Hook {
                 name,
                 command,
@@ -116,7 +117,12 @@ impl Build<'_> {
         for (index, table) in tables.into_iter().enumerate() {
             let at = format!("require[{index}].when");
             into.patterns.extend(self.keep(pattern(at, &table.when)));
-            into.rules.push(Rule { when: table.when, tools: table.tools });
+            into.rules.push(Rule {
+                when: table.when,
+                tools: table.tools,
+                ordered: false,
+                args: BTreeMap::new(),
+            });
         }
     }
 

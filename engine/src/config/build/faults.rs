@@ -28,6 +28,20 @@ pub(super) fn problem(fault: &Fault) -> Problem {
                 "there is no tool named `{found}`; declare it as a [[tool]] or correct the name"
             )
         }
+        FaultKind::CannotFailClosed => {
+            "only a hook of PreToolUse may fail closed: what it is asked about then does not run"
+                .to_owned()
+        }
+        FaultKind::UnknownPrice => format!(
+            "there is a budget of money, and nobody knows what `{found}` costs; give its `price`"
+        ),
+        FaultKind::NothingToFlush => {
+            "memory cannot be shown what a compaction takes away: `policy.compact` is off"
+                .to_owned()
+        }
+        FaultKind::ForcedWithoutRounds => {
+            format!("`{found}` must be called, and `limits.tool_rounds` allows no round of tools")
+        }
         FaultKind::EmptyRule => format!("the rule for `{found}` requires nothing; name its tools"),
         FaultKind::LimitTooSmall => format!("must be at least 1, found {found}"),
         FaultKind::LimitTooLarge => {

@@ -21,6 +21,9 @@ fn b001a_a_hook_that_always_blocks_is_capped() {
     assert_eq!(played.asked(), 4);
     let told = played.run.questions.iter().map(|asked| match &asked.question {
         HookQuestion::Stop { active, reentries, .. } => (*active, *reentries),
+        question @ (HookQuestion::Tool { .. }
+        | HookQuestion::Batch { .. }
+        | HookQuestion::Compact { .. }) => panic!("a stop hook was asked {question:?}"),
     });
     assert_eq!(told.collect::<Vec<_>>(), [(false, 0), (true, 1), (true, 2), (true, 3)]);
     let mut lines = vec!["user: Write the report.".to_owned()];

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use machine_spec::RunConfig;
-use machine_spec::config::{Candidate, HookSpec, Rule, ToolSpec};
+use machine_spec::config::{Candidate, HookSpec, Rule, ToolKind, ToolSpec};
 use machine_spec::ids::RuleId;
 use machine_spec::input::{HookAnswer, ToolStatus};
 use machine_spec::model::Safety;
@@ -64,7 +64,14 @@ impl Play {
     pub(crate) fn then(mut self, dialect: Dialect) -> Play {
         let n = self.scenario.providers.len() + 1;
         let (name, model) = (format!("p{n}"), format!("model-test-{n}"));
-        let candidate = Candidate { name, model, context_window: 0, max_output: 0 };
+        let candidate = Candidate {
+            name,
+            model,
+            context_window: 0,
+            max_output: 0,
+            price: None,
+            refreshable: false,
+        };
         self.scenario.config.candidates.push(candidate);
         self.scenario.providers.push(ProviderPlan { dialect, options: EncodeOptions::default() });
         self
@@ -86,6 +93,7 @@ impl Play {
             description: String::new(),
             input_schema: r#"{"type":"object"}"#.into(),
             read_only: safety == Safety::Concurrent,
+            kind: ToolKind::Plain,
         });
         self.scenario.tools.insert(name.into(), ToolPlan { safety, runs: runs.to_vec() });
         self
@@ -93,15 +101,14 @@ impl Play {
 
     /// A stop hook that always answers so.
     pub(crate) fn hook(mut self, answer: HookAnswer) -> Play {
-        self.scenario.config.stop_hooks.push(HookSpec { name: "stop.sh".into() });
+        self.scenario.config.stop_hooks.push(HookSpec::new("stop.sh"));
         self.scenario.hooks.push(HookPlan { answers: vec![answer], delay_ms: 1 });
         self
     }
 
     /// A required tool; the words of the user match its rule.
     pub(crate) fn requires(mut self, tool: &str) -> Play {
-        let (when, tools) = ("(?i)report".into(), vec![tool.into()]);
-        self.scenario.config.rules.push(Rule { when, tools });
+        self.scenario.config.rules.push(Rule::new("(?i)report", &[tool]));
         if let Act::Says { rules, .. } = &mut self.scenario.user[0].act {
             rules.push(RuleId(0));
         }
