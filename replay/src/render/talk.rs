@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use machine_spec::Transcript;
 use machine_spec::message::{
-    Aside, Block, Boundary, Call, CallResult, Entry, Image, Orphan, Outcome, Reply, Said,
+    Aside, Block, Boundary, Call, CallResult, Entry, Image, ImagePlace, Orphan, Outcome, Reply,
+    Said,
 };
 use machine_spec::view::{Seen, View};
 
