@@ -1,15 +1,19 @@
-//! What only the tools know about a call: whether its arguments satisfy the schema, and whether it
-//! may run beside others.
+//! What only the edge knows about a call: whether its arguments satisfy the schema, whether it may
+//! run beside others, what the permission rules say about it, and which required-tool rules it
+//! would not satisfy.
 //!
-//! The decoder has said whether the arguments are JSON at all. Both verdicts are part of the input
+//! The decoder has said whether the arguments are JSON at all. All verdicts are part of the input
 //! and therefore of the recording; a replay judges nothing again.
 
 use std::collections::BTreeMap;
 
 use jsonschema::Validator;
+use machine_spec::ids::RuleId;
 use machine_spec::model::{ArgsVerdict, BlockEnd, BlockKind, CallFacts, ModelEvent, Safety};
 use regex::Regex;
 use serde_json::Value;
+
+use crate::permit::Permits;
 
 /// The longest explanation of a fault that goes to the model, in characters.
 const LONGEST_PROBLEM: usize = 500;
@@ -41,15 +45,36 @@ pub(crate) struct Judge {
     pub(crate) concurrency: Concurrency,
 }
 
+/// The arguments that a call must have to count for a required-tool rule.
+#[derive(Clone, Debug)]
+pub(crate) struct Want {
+    pub(crate) rule: RuleId,
+    pub(crate) tool: String,
+    pub(crate) args: Value,
+}
+
 /// Judges the calls of all tools.
 #[derive(Debug, Default)]
 pub struct Assessor {
     judges: BTreeMap<String, Judge>,
+    permits: Permits,
+    wants: Vec<Want>,
 }
 
 impl Assessor {
     pub(crate) fn new(judges: BTreeMap<String, Judge>) -> Assessor {
-        Assessor { judges }
+        Assessor { judges, ..Assessor::default() }
+    }
+
+    /// The same judge, who also knows which calls may run and which count for the rules.
+    pub(crate) fn knowing(self, permits: Permits, wants: Vec<Want>) -> Assessor {
+        Assessor { permits, wants, ..self }
+    }
+
+    /// Judges arguments that somebody else than a model wrote, exactly as those of a model.
+    #[must_use]
+    pub fn facts(&self, name: &str, args: &str) -> CallFacts {
+        self.judge(name, args, CallFacts::new(wire::canonical_args(args), Safety::Exclusive))
     }
 
     /// Judges a call whose arguments are JSON. A tool nobody knows is the affair of the gate.
@@ -66,7 +91,28 @@ impl Assessor {
             let args = ArgsVerdict::Invalid { path, problem };
             return CallFacts::new(args, Safety::Exclusive);
         }
-        CallFacts::new(facts.args, judge.concurrency.of(&value))
+        CallFacts {
+            args: facts.args,
+            safety: judge.concurrency.of(&value),
+            permission: self.permits.judge(name, &value),
+            lacks: self.lacks(name, &value),
+        }
+    }
+
+    /// The rules for which this call would count if its arguments were those that are wanted.
+    fn lacks(&self, tool: &str, args: &Value) -> Vec<RuleId> {
+        let unmet = |want: &&Want| want.tool == tool && !holds(args, &want.args);
+        self.wants.iter().filter(unmet).map(|want| want.rule).collect()
+    }
+}
+
+/// Whether a value has everything that is wanted: every member of an object, anything else as it is.
+fn holds(value: &Value, wanted: &Value) -> bool {
+    match (value, wanted) {
+        (Value::Object(has), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, wanted)| has.get(key).is_some_and(|has| holds(has, wanted)))
+        }
+        (value, wanted) => value == wanted,
     }
 }
 
@@ -82,7 +128,7 @@ impl Concurrency {
 }
 
 impl Condition {
-    fn holds(&self, args: &Value) -> bool {
+    pub(crate) fn holds(&self, args: &Value) -> bool {
         match args.pointer(&self.pointer) {
             Some(Value::String(text)) => self.matches.is_match(text),
             Some(other) => self.matches.is_match(&other.to_string()),
@@ -145,6 +191,7 @@ impl Follower {
 mod tests {
     use std::collections::BTreeMap;
 
+    use machine_spec::ids::RuleId;
     use machine_spec::model::{
         ArgsVerdict, BlockEnd, BlockKind, CallFacts, ModelEvent, Proof, Safety,
     };
@@ -152,7 +199,8 @@ mod tests {
     use rstest::rstest;
     use serde_json::json;
 
-    use super::{Assessor, Concurrency, Condition, Follower, Judge};
+    use super::{Assessor, Concurrency, Condition, Follower, Judge, Want};
+    use crate::permit::Permits;
 
     const VALID: ArgsVerdict = ArgsVerdict::Valid { canonical: 1 };
 
@@ -208,6 +256,32 @@ mod tests {
         let broken = facts(ArgsVerdict::Malformed { at: 0, problem: "cut".into() });
         assert_eq!(assessor.judge("run", "{", broken.clone()), broken);
         assert_eq!(assessor.judge("other", "{}", facts(VALID)), facts(VALID));
+    }
+
+    #[test]
+    fn what_somebody_else_wrote_is_judged_like_a_models_own() {
+        let assessor = assessor(reads_only());
+        let args = r#"{"n":3, "cmd":"ls ."}"#;
+        let own = assessor.judge("run", args, facts(wire::canonical_args(args)));
+        assert_eq!(assessor.facts("run", args), own);
+        assert_eq!(own.safety, Safety::Concurrent);
+        let broken = assessor.facts("run", "{");
+        assert!(matches!(broken.args, ArgsVerdict::Malformed { .. }), "{broken:?}");
+    }
+
+    #[rstest]
+    #[case::has_all(r#"{"cmd":"x","env":{"stage":"prod","n":1}}"#, &[])]
+    #[case::another_value(r#"{"cmd":"x","env":{"stage":"test"}}"#, &[RuleId(4)])]
+    #[case::nothing(r#"{"cmd":"x"}"#, &[RuleId(4)])]
+    fn a_call_counts_with_the_wanted_arguments(#[case] args: &str, #[case] lacks: &[RuleId]) {
+        let want = Want {
+            rule: RuleId(4),
+            tool: "run".into(),
+            args: json!({ "env": { "stage": "prod" } }),
+        };
+        let other = Want { rule: RuleId(0), tool: "other".into(), args: json!({ "a": 1 }) };
+        let assessor = assessor(Concurrency::Never).knowing(Permits::default(), vec![want, other]);
+        assert_eq!(assessor.judge("run", args, facts(VALID)).lacks, lacks);
     }
 
     #[test]

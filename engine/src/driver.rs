@@ -14,12 +14,13 @@ use machine_spec::model::{BlockKind, ModelEvent};
 use machine_spec::rooms::Room;
 use machine_spec::{Effect, Input, RoomKind, State, Step, Terminal, Transcript, start, step};
 
+use crate::approve::{Absent, Approvals};
 use crate::clock::{Clock, Jitter};
 use crate::error::EngineError;
 use crate::events::{self, Ending, Event, Observer};
 use crate::inbox::{Inbox, Inputs, What};
 use crate::journal::{Journal, RecordingStatus};
-use crate::perform::{Nobody, Performer, Prepared, Scene};
+use crate::perform::{Asking, Nobody, Performer, Prepared, Scene};
 use crate::rules::Rules;
 use crate::setup::Setup;
 
@@ -34,12 +35,15 @@ pub struct Stage {
     pub session: String,
     /// Notes for the header of the recording, for people.
     pub notes: BTreeMap<String, String>,
+    /// Who is asked about calls that need somebody's word; nobody when absent, and then what was
+    /// configured for that is done.
+    pub approvals: Option<Approvals>,
 }
 
 impl Default for Stage {
     fn default() -> Stage {
         let (recording, session, notes) = (None, String::new(), BTreeMap::new());
-        Stage { recording, clock: Clock::system(), session, notes }
+        Stage { recording, clock: Clock::system(), session, notes, approvals: None }
     }
 }
 
@@ -120,7 +124,7 @@ impl Driver {
         observer: Observer,
         stage: Stage,
     ) -> Result<(Driver, Step), EngineError> {
-        let Stage { recording, clock, mut session, mut notes } = stage;
+        let Stage { recording, clock, mut session, mut notes, approvals } = stage;
         if session.is_empty() {
             session = format!("{:016x}", clock.fresh());
         }
@@ -138,7 +142,9 @@ impl Driver {
             transcript_path: recording.as_deref().map(absolute).unwrap_or_default(),
         };
         let rules = setup.rules.clone();
-        let performer = Performer::new(setup, scene, clock, jitter);
+        let nobody = || Approvals::by(Absent::with(&setup.approvals));
+        let approvals = approvals.unwrap_or_else(nobody);
+        let performer = Performer::new(setup, approvals, scene, clock, jitter);
         let candidates = performer.names().candidates.clone();
         observer.tell(Event::RunStarted { session, candidates, recording: shown });
         let (inbox, unread) = (Inbox::of(inputs), Vec::new());
@@ -269,14 +275,17 @@ impl Driver {
                     Some(self.performer.run_tool(self.inbox.line(id), call, name, args))
                 }
                 Effect::StartTask { id, .. } => self.nobody(id, Nobody::ToStart),
-                Effect::AskApproval { id, .. } => self.nobody(id, Nobody::ToApprove),
+                Effect::AskApproval { id, call, name, args, reason, lineage } => {
+                    let wanted = Asking { call, name, args, reason, lineage };
+                    Some(self.performer.ask_approval(self.inbox.line(id), wanted))
+                }
                 Effect::StoreResult { id, .. } => self.nobody(id, Nobody::ToStore),
                 Effect::RecallMemory { id, .. } => self.nobody(id, Nobody::ToRecall),
                 Effect::FlushMemory { id, .. } => self.nobody(id, Nobody::ToRemember),
                 Effect::RefreshCredential { id, .. } => self.nobody(id, Nobody::ToRefresh),
                 Effect::CheckOutput { id, .. } => self.nobody(id, Nobody::ToCheck),
                 Effect::AskHook { id, hook, question } => {
-                    Some(self.performer.ask_hook(self.inbox.line(id), hook, question))
+                    self.performer.ask_hook(self.inbox.line(id), hook, question, state)
                 }
                 Effect::Compact { id, head, by } => {
                     self.performer.compact(self.inbox.line(id), &head, by, state);

@@ -34,6 +34,8 @@ pub enum Code {
     RecordingLost,
     /// A hook wants the user to know something, or did not answer properly.
     HookTrouble,
+    /// Somebody's word about a call could not be asked for.
+    ApprovalTrouble,
     /// The machine broke one of its own invariants.
     Bug,
 }
@@ -50,6 +52,7 @@ impl Code {
         Code::RecordingRefused,
         Code::RecordingLost,
         Code::HookTrouble,
+        Code::ApprovalTrouble,
         Code::Bug,
     ];
 
@@ -66,6 +69,7 @@ impl Code {
             Code::RecordingRefused => "LW3001",
             Code::RecordingLost => "LW3002",
             Code::HookTrouble => "LW3003",
+            Code::ApprovalTrouble => "LW3010",
             Code::Bug => "LW3900",
         }
     }

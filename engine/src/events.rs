@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use machine_spec::because::Owner;
 use machine_spec::effect::{Gated, HookQuestion, OutputFault};
 use machine_spec::ids::{AttemptId, CallId, EffectId, TaskId};
-use machine_spec::input::{HookAnswer, InputKind, ToolStatus};
+use machine_spec::input::{Decision, HookAnswer, InputKind, ToolStatus};
 use machine_spec::message::Orphan;
 use machine_spec::model::{ErrorClass, Failure, StopReason, StreamPhase, Usage};
 use machine_spec::rejection::Cause;
@@ -128,6 +128,10 @@ pub enum Event {
     ParameterLeftOut { candidate: String, what: String },
     /// Fewer output tokens are asked for, so that the view fits.
     OutputShrunk { to: u64 },
+    /// Somebody is asked whether a call may run.
+    ApprovalAsked { call: CallId, tool: String, args: String, reason: String, lineage: Vec<String> },
+    /// Somebody has decided about a call, or nobody did.
+    ApprovalGiven { call: CallId, tool: String, decision: Decision },
     /// A call did not pass the gate, or runs otherwise than the model asked.
     CallGated { call: CallId, verdict: Gated },
     /// A call became a background task.

@@ -31,6 +31,7 @@
 //! Everything that influences the run passes through one queue, is recorded before it is stepped,
 //! and can be replayed without this crate.
 
+pub mod approve;
 pub mod assess;
 pub mod clock;
 mod compact;
@@ -44,6 +45,7 @@ pub mod hooks;
 mod inbox;
 mod journal;
 mod perform;
+pub mod permit;
 mod process;
 mod providers;
 pub mod rules;
@@ -51,6 +53,7 @@ pub mod setup;
 mod signals;
 pub mod tools;
 
+pub use approve::{Approvals, Approver};
 pub use clock::Clock;
 pub use driver::{Ended, Stage, run};
 pub use error::EngineError;

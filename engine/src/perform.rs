@@ -20,12 +20,13 @@ use machine_spec::{Effect, Input, State};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinHandle};
 
+use crate::approve::{Approvals, Wanted};
 use crate::assess::Assessor;
 use crate::clock::{Clock, Jitter, within_ms};
 use crate::compact;
 use crate::error::Code;
 use crate::events::{Event, Names};
-use crate::hooks::{self, Hook, HookScene};
+use crate::hooks::{self, Hook, HookScene, Question};
 use crate::inbox::{Inbox, Line, Owed};
 use crate::process::Leave;
 use crate::providers::{Call, Connection, Outgoing};
@@ -50,6 +51,8 @@ pub(crate) struct Performer {
     assessor: Arc<Assessor>,
     tool_scene: Arc<ToolScene>,
     hook_scene: HookScene,
+    approvals: Approvals,
+    approval_timeout_ms: u64,
     clock: Clock,
     jitter: Jitter,
     names: Names,
@@ -67,6 +70,8 @@ enum Job {
     Tool(Process, CallId, String),
     /// A hook.
     Hook(Process, String),
+    /// A question to somebody about a call.
+    Approval { _task: Task, call: CallId, tool: String },
 }
 
 /// A task that ends with whoever ordered it.
@@ -86,10 +91,19 @@ struct Process {
     task: JoinHandle<()>,
 }
 
+/// A question about a call, as the machine orders it.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    pub(crate) call: CallId,
+    pub(crate) name: Arc<str>,
+    pub(crate) args: Arc<str>,
+    pub(crate) reason: String,
+    pub(crate) lineage: Vec<String>,
+}
+
 /// Whom an order would need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Nobody {
-    ToApprove,
     ToStore,
     ToRecall,
     ToRemember,
@@ -114,7 +128,13 @@ pub(crate) struct Scene {
 }
 
 impl Performer {
-    pub(crate) fn new(setup: Setup, scene: Scene, clock: Clock, jitter: Jitter) -> Performer {
+    pub(crate) fn new(
+        setup: Setup,
+        approvals: Approvals,
+        scene: Scene,
+        clock: Clock,
+        jitter: Jitter,
+    ) -> Performer {
         let grace_ms = PROCESS_GRACE_MS.min(setup.machine.limits.settle_grace_ms / 2);
         let tool_scene =
             ToolScene { session: scene.session.clone(), hide: setup.hidden.clone(), grace_ms };
@@ -136,6 +156,8 @@ impl Performer {
             assessor: setup.assessor,
             tool_scene: Arc::new(tool_scene),
             hook_scene,
+            approvals,
+            approval_timeout_ms: setup.approvals.timeout_ms,
             clock,
             jitter,
             names,
@@ -280,7 +302,6 @@ impl Performer {
         let id = line.id();
         let problem = "this engine has nobody for it".to_owned();
         line.answer(match what {
-            Nobody::ToApprove => Input::ApprovalGiven { id, decision: Decision::NoVerdict },
             Nobody::ToStore => Input::ResultStored { id, result: Stored::Failed { problem } },
             Nobody::ToRecall => Input::MemoryRecalled { id, result: Recall::Failed { problem } },
             Nobody::ToRemember => Input::MemoryFlushed { id, result: Stored::Failed { problem } },
@@ -295,13 +316,54 @@ impl Performer {
         });
     }
 
-    /// Asks a hook.
-    pub(crate) fn ask_hook(&mut self, line: Line, hook: HookId, question: HookQuestion) -> Event {
+    /// Asks somebody whether a call may run.
+    pub(crate) fn ask_approval(&mut self, line: Line, wanted: Asking) -> Event {
+        let id = line.id();
+        let Asking { call, name, args, reason, lineage } = wanted;
+        let (tool, args) = (name.to_string(), args.to_string());
+        let event = Event::ApprovalAsked {
+            call,
+            tool: tool.clone(),
+            args: args.clone(),
+            reason: reason.clone(),
+            lineage: lineage.clone(),
+        };
+        let session = self.tool_scene.session.clone();
+        let wanted = Wanted { session, call, tool: tool.clone(), args, reason, lineage };
+        let (approvals, timeout_ms) = (self.approvals.clone(), self.approval_timeout_ms);
+        let assessor = Arc::clone(&self.assessor);
+        let lost = Input::ApprovalGiven { id, decision: Decision::NoVerdict };
+        let owed = Owed::new(line.clone(), lost);
+        let task = tokio::spawn(async move {
+            let (decision, problem) = approvals.decide(&wanted, timeout_ms, &assessor).await;
+            if let Some(message) = problem {
+                line.tell(Event::Warning { code: Code::ApprovalTrouble, message });
+            }
+            owed.pay(Input::ApprovalGiven { id, decision });
+        });
+        let task = Task(task.abort_handle());
+        self.under_way.insert(id, Job::Approval { _task: task, call, tool });
+        event
+    }
+
+    /// Asks a hook. One that does not want to know of this call has nothing against it.
+    pub(crate) fn ask_hook(
+        &mut self,
+        line: Line,
+        hook: HookId,
+        question: HookQuestion,
+        state: &State,
+    ) -> Option<Event> {
         let id = line.id();
         let name = self.names.hook(hook);
-        let event = Event::HookStarted { hook: name.clone(), question: question.clone() };
         let hook = self.hooks.get(usize::from(hook.0)).cloned();
-        let scene = self.hook_scene.clone();
+        if hook.as_ref().is_some_and(|hook| !hook.wants(&question)) {
+            line.answer(Input::HookAnswered { id, answer: HookAnswer::Allowed });
+            return None;
+        }
+        let event = Event::HookStarted { hook: name.clone(), question: question.clone() };
+        let question = Question::over(question, state.frame().transcript());
+        let (scene, assessor) = (self.hook_scene.clone(), Arc::clone(&self.assessor));
         let (leave, receiver) = watch::channel(Leave::GoOn);
         let told_as = name.clone();
         let answer = HookAnswer::Failed { problem: LOST.to_owned() };
@@ -309,7 +371,7 @@ impl Performer {
         let task = tokio::spawn(async move {
             // Every hook of the machine stands in the configuration; one that did not would fail.
             let Some(hook) = hook else { return };
-            let asked = hooks::ask(hook, question, scene, receiver).await;
+            let asked = hooks::ask(hook, question, scene, &assessor, receiver).await;
             if let Some(message) = asked.message {
                 let message = format!("hook `{told_as}` says: {message}");
                 line.tell(Event::Warning { code: Code::HookTrouble, message });
@@ -317,7 +379,7 @@ impl Performer {
             owed.pay(Input::HookAnswered { id, answer: asked.answer });
         });
         self.under_way.insert(id, Job::Hook(Process { leave, task }, name));
-        event
+        Some(event)
     }
 
     /// Sets a timer. A backoff is stretched by jitter, upwards, and its observers learn until when.
@@ -350,7 +412,7 @@ impl Performer {
     /// may still say is not heard any more.
     pub(crate) fn cancel(&mut self, id: EffectId, inbox: &mut Inbox) {
         match self.under_way.get(&id) {
-            Some(Job::Request { .. } | Job::Wait { .. }) => {
+            Some(Job::Request { .. } | Job::Wait { .. } | Job::Approval { .. }) => {
                 self.under_way.remove(&id);
                 inbox.cut(id);
             }
@@ -367,7 +429,8 @@ impl Performer {
     pub(crate) fn attempt(&self, id: EffectId) -> Option<AttemptId> {
         match self.under_way.get(&id) {
             Some(Job::Request { attempt, .. }) => Some(*attempt),
-            Some(Job::Wait { .. } | Job::Tool(..) | Job::Hook(..)) | None => None,
+            Some(Job::Wait { .. } | Job::Tool(..) | Job::Hook(..) | Job::Approval { .. })
+            | None => None,
         }
     }
 
@@ -380,7 +443,6 @@ impl Performer {
             | Input::MemoryRecalled { id, .. }
             | Input::MemoryFlushed { id, .. }
             | Input::CredentialRefreshed { id, .. }
-            | Input::ApprovalGiven { id, .. }
             | Input::ResultStored { id, .. }
             | Input::TaskEnded { id, .. }
             | Input::OutputChecked { id, .. }
@@ -392,6 +454,12 @@ impl Performer {
                 let Some(Job::Tool(_, call, tool)) = self.under_way.remove(id) else { return None };
                 let (status, output) = (report.status, report.output.clone());
                 Some(Event::ToolFinished { call, effect: *id, tool, status, output })
+            }
+            Input::ApprovalGiven { id, decision } => {
+                let Some(Job::Approval { call, tool, .. }) = self.under_way.remove(id) else {
+                    return None;
+                };
+                Some(Event::ApprovalGiven { call, tool, decision: decision.clone() })
             }
             Input::HookAnswered { id, answer } => {
                 let Some(Job::Hook(_, hook)) = self.under_way.remove(id) else { return None };
@@ -405,7 +473,7 @@ impl Performer {
         let mut processes = Vec::new();
         for job in self.under_way.into_values() {
             match job {
-                Job::Request { .. } | Job::Wait { .. } => {}
+                Job::Request { .. } | Job::Wait { .. } | Job::Approval { .. } => {}
                 Job::Tool(process, ..) | Job::Hook(process, _) => {
                     process.leave.send_replace(Leave::Kill);
                     processes.push(process.task);

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use machine_spec::config::RunConfig;
+use machine_spec::config::{DeferredCall, RunConfig};
+use machine_spec::{State, Terminal};
 use replay::redact::Redactor;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use wire::Dialect;
 use wire::encode::EncodeOptions;
 
+use crate::approve::ApprovalRules;
 use crate::assess::Assessor;
 use crate::hooks::Hook;
 use crate::rules::Rules;
@@ -26,12 +28,15 @@ pub struct Setup {
     pub providers: Vec<Provider>,
     /// The tools by name.
     pub tools: BTreeMap<String, Arc<Tool>>,
-    /// The stop hooks, in their order.
+    /// The hooks, in the order in which the machine counts them: those about the end of the turn,
+    /// about calls, about batches, about compactions.
     pub hooks: Vec<Hook>,
     /// The patterns of the required-tool rules, in their order.
     pub rules: Rules,
-    /// Schemas and concurrency of the tools.
+    /// What is known of calls: schemas, concurrency, permission rules.
     pub assessor: Arc<Assessor>,
+    /// What happens to calls that need somebody's word.
+    pub approvals: ApprovalRules,
     /// Environment variables that hold keys: no tool and no hook sees them.
     pub hidden: Vec<String>,
     /// Where the configuration came from, for people.
@@ -39,6 +44,20 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Goes on where an earlier run of the session ended: with what was said in it, and with the
+    /// call it left pending, which is judged by what is known of the tools today.
+    pub fn go_on_from(&mut self, state: &State) {
+        self.machine.history = state.frame().transcript().settled();
+        self.machine.deferred = match state.terminal() {
+            Some(Terminal::ToolDeferred { call }) => {
+                let facts = self.assessor.facts(&call.name, &call.args);
+                Some(DeferredCall { facts, ..call.clone() })
+            }
+            // Every other ending leaves nothing pending.
+            Some(_) | None => None,
+        };
+    }
+
     /// A redactor for all secrets of this setup.
     #[must_use]
     pub fn redactor(&self) -> Redactor {

@@ -2,15 +2,14 @@
 //!
 //! The state is what the recorded inputs lead to. What was ordered and not answered is answered
 //! now, honestly: of a call that was running nobody knows what it did, so it is never run again; a
-//! response that was coming broke off; a hook did not answer; a wait begins anew. These answers are
+//! response that was coming broke off; a hook did not answer; a wait begins anew, and a question to
+//! people is put once more. These answers are
 //! ordinary inputs, so the repair is recorded once and a second resumption finds nothing to add.
 
 use machine_spec::effect::TimerFor;
 use machine_spec::ids::EffectId;
-use machine_spec::input::{
-    Compaction, Decision, HookAnswer, OutputVerdict, Recall, Refresh, Stored, ToolReport,
-    ToolStatus,
-};
+use machine_spec::input::{Compaction, HookAnswer, Stored, ToolReport, ToolStatus};
+use machine_spec::ledger::awaited_id;
 use machine_spec::model::{Closure, ErrorClass, Failure};
 use machine_spec::{Effect, EffectKind, Input, State, start, step};
 
@@ -25,6 +24,9 @@ pub struct Resumption {
     pub inputs: Vec<Input>,
     /// The waits to begin anew before the inputs are told.
     pub timers: Vec<OpenTimer>,
+    /// The orders to carry out once more: questions whose answer the ended process did not hear,
+    /// and that may be put twice.
+    pub again: Vec<Effect>,
 }
 
 /// A wait that the ended process did not see the end of.
@@ -72,7 +74,17 @@ impl Recording {
         }
         let timers = open.iter().filter(|(_, kind)| *kind == EffectKind::SetTimer);
         let timers = timers.filter_map(|(id, _)| self.timer(*id)).collect();
-        Some(Resumption { state, inputs, timers })
+        let again = open.iter().filter_map(|(id, kind)| self.question(*id, *kind)).collect();
+        Some(Resumption { state, inputs, timers, again })
+    }
+
+    /// The order under this id, if it may be carried out twice.
+    fn question(&self, wanted: EffectId, kind: EffectKind) -> Option<Effect> {
+        if !asks_only(kind) {
+            return None;
+        }
+        let effects = self.frames.iter().rev().flat_map(|frame| &frame.effects);
+        effects.into_iter().find(|effect| awaited_id(effect) == Some(wanted)).cloned()
     }
 
     fn timer(&self, wanted: EffectId) -> Option<OpenTimer> {
@@ -82,6 +94,29 @@ impl Recording {
             let (id, after_ms, because) = (*id, *after_ms, *because);
             (id == wanted).then_some(OpenTimer { id, after_ms, because })
         })
+    }
+}
+
+/// Whether an order only asks somebody something, so that it does no harm to ask again.
+const fn asks_only(kind: EffectKind) -> bool {
+    match kind {
+        EffectKind::AskApproval
+        | EffectKind::RecallMemory
+        | EffectKind::RefreshCredential
+        | EffectKind::CheckOutput => true,
+        EffectKind::CallModel
+        | EffectKind::RunTool
+        | EffectKind::StartTask
+        | EffectKind::StoreResult
+        | EffectKind::FlushMemory
+        | EffectKind::Compact
+        | EffectKind::AskHook
+        | EffectKind::SetTimer
+        | EffectKind::Cancel
+        | EffectKind::Detach
+        | EffectKind::Notify
+        | EffectKind::Reject
+        | EffectKind::Finish => false,
     }
 }
 
@@ -96,27 +131,13 @@ fn unanswered(id: EffectId, kind: EffectKind) -> Option<Input> {
             let report = ToolReport::new(ToolStatus::Cancelled, "");
             Input::TaskEnded { id, report }
         }
-        // Whoever was asked is asked no more; that is no refusal.
-        EffectKind::AskApproval => Input::ApprovalGiven { id, decision: Decision::TimedOut },
         EffectKind::StoreResult => {
             let problem = "the process ended before it was stored".into();
             Input::ResultStored { id, result: Stored::Failed { problem } }
         }
-        EffectKind::RecallMemory => {
-            let problem = "the process ended before memory answered".into();
-            Input::MemoryRecalled { id, result: Recall::Failed { problem } }
-        }
         EffectKind::FlushMemory => {
             let problem = "the process ended before memory had it".into();
             Input::MemoryFlushed { id, result: Stored::Failed { problem } }
-        }
-        EffectKind::RefreshCredential => {
-            let problem = "the process ended before there was another credential".into();
-            Input::CredentialRefreshed { id, result: Refresh::Failed { problem } }
-        }
-        EffectKind::CheckOutput => {
-            let (path, problem) = (String::new(), "the process ended before it was checked".into());
-            Input::OutputChecked { id, verdict: OutputVerdict::Misfits { path, problem } }
         }
         EffectKind::AskHook => {
             let problem = "the process ended before the hook answered".into();
@@ -132,6 +153,10 @@ fn unanswered(id: EffectId, kind: EffectKind) -> Option<Input> {
             Input::ModelClosed { id, closure: Closure::Failed(failure) }
         }
         EffectKind::SetTimer
+        | EffectKind::AskApproval
+        | EffectKind::RecallMemory
+        | EffectKind::RefreshCredential
+        | EffectKind::CheckOutput
         | EffectKind::Cancel
         | EffectKind::Detach
         | EffectKind::Notify

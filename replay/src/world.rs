@@ -517,6 +517,9 @@ impl<'a> World<'a, MemorySink> {
             let due = Due::Input(Input::TimerFired { id: timer.id });
             world.queue.push(world.now + timer.after_ms, due);
         }
+        for effect in resumption.again {
+            world.put_again(effect);
+        }
         for input in resumption.inputs {
             let ledger = world.state().frame().ledger();
             let is_due = input.answers().is_none_or(|id| ledger.iter().any(|(open, _)| open == id));
@@ -525,6 +528,32 @@ impl<'a> World<'a, MemorySink> {
             }
         }
         Ok(world)
+    }
+
+    /// Puts a question again that nobody heard the answer to: the same plan answers it.
+    fn put_again(&mut self, effect: Effect) {
+        let counts = &mut self.counts;
+        let used = match &effect {
+            Effect::AskApproval { .. } => &mut counts.approvals,
+            Effect::RecallMemory { .. } => &mut counts.recalls,
+            Effect::RefreshCredential { .. } => &mut counts.refreshes,
+            Effect::CheckOutput { .. } => &mut counts.verdicts,
+            Effect::CallModel { .. }
+            | Effect::RunTool { .. }
+            | Effect::StartTask { .. }
+            | Effect::StoreResult { .. }
+            | Effect::FlushMemory { .. }
+            | Effect::Compact { .. }
+            | Effect::AskHook { .. }
+            | Effect::SetTimer { .. }
+            | Effect::Cancel { .. }
+            | Effect::Detach { .. }
+            | Effect::Notify(_)
+            | Effect::Reject(_)
+            | Effect::Finish(_) => return,
+        };
+        *used = used.saturating_sub(1);
+        self.perform(effect);
     }
 
     /// Counts what the recording tells, so that the n-th answer is still the n-th.

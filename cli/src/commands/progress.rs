@@ -3,11 +3,13 @@
 //! On a terminal the text is shown as it comes; what turns out void is marked so. Into a pipe goes
 //! the final answer alone, once it stands: a reader there never sees half of a discarded attempt.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use engine::Event;
 use engine::events::Ending;
 use machine_spec::Terminal;
+use machine_spec::input::{Decision, GrantScope};
 use machine_spec::message::Orphan;
 
 /// What a person sees of a run.
@@ -80,6 +82,21 @@ fn told(terminal: &Terminal) -> String {
     format!("{kind} ({})", evidence.join(", "))
 }
 
+fn decided(decision: &Decision) -> Cow<'_, str> {
+    match decision {
+        Decision::Allowed => "allowed".into(),
+        Decision::AllowedAlways { scope: GrantScope::Call } => "allowed, always this call".into(),
+        Decision::AllowedAlways { scope: GrantScope::Tool } => "allowed, always this tool".into(),
+        Decision::Edited { args, .. } => format!("allowed with {args}").into(),
+        Decision::Denied { reason } if reason.is_empty() => "denied".into(),
+        Decision::Denied { reason } => format!("denied: {reason}").into(),
+        Decision::TimedOut => "nobody answered in time".into(),
+        Decision::Queued { ticket } => format!("on the list as {ticket}").into(),
+        Decision::Deferred => "left for a later run".into(),
+        Decision::NoVerdict => "nobody is there to ask".into(),
+    }
+}
+
 /// An event in one line, for those that a person wants to know of while waiting.
 fn line(event: &Event) -> Option<String> {
     Some(match event {
@@ -100,6 +117,8 @@ fn line(event: &Event) -> Option<String> {
         Event::DoomWarned { cycle } => format!("it goes in circles: {}", cycle.join(", ")),
         Event::RepairAsked { fault, n } => format!("asked to mend its output: {fault} ({n})"),
         Event::HookBlocked { hook, n } => format!("{hook} makes it go on ({n})"),
+        Event::ApprovalAsked { tool, .. } => format!("{tool} waits for somebody's word"),
+        Event::ApprovalGiven { tool, decision, .. } => format!("{tool}: {}", decided(decision)),
         Event::CallGated { call, verdict } => format!("{call} {verdict}"),
         Event::ParameterLeftOut { candidate, what } => {
             format!("{candidate} does not know `{what}`; it is left out from now on")

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ::replay::Recording;
+use engine::approve::{Standing, Terminal};
 use engine::config::{Overrides, process_environment};
 use engine::error::Code;
-use engine::{EngineError, Event, Events, Handle, Observer, Setup, Signals, Stage};
-use machine_spec::Transcript;
+use engine::{Approvals, EngineError, Event, Events, Handle, Observer, Setup, Signals, Stage};
+use machine_spec::State;
+use machine_spec::input::InputKind;
 use wire::Dialect;
 
 use crate::commands::progress::Progress;
@@ -54,6 +56,10 @@ pub(crate) struct Args {
     /// The environment variable that holds the key.
     #[arg(long, value_name = "NAME")]
     api_key_env: Option<String>,
+    /// What becomes of calls that need approval, without asking: deny, allow, queue or defer.
+    /// Otherwise somebody is asked at a terminal, and elsewhere the configuration decides.
+    #[arg(long, value_name = "WORD")]
+    on_approval: Option<Standing>,
     /// The system prompt.
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
@@ -83,28 +89,31 @@ struct Ready {
     setup: Setup,
     prompt: String,
     recording: Option<PathBuf>,
+    approvals: Option<Approvals>,
 }
 
 fn prepare(args: &Args) -> Result<Prepared, Fault> {
     let prompt = prompt(args)?;
-    let history = args.resume.as_deref().map(history).transpose()?;
+    let earlier = args.resume.as_deref().map(earlier).transpose()?;
     let mut setup = match setup(args) {
         Ok(setup) => setup,
         Err(error) => return Ok(Prepared::Refused(error)),
     };
-    if let Some(history) = history {
-        setup.machine.history = history;
+    if let Some(earlier) = earlier {
+        setup.go_on_from(&earlier);
     }
+    let approvals = approvals(args, &mut setup);
     let recording = recording(args)?;
-    Ok(Prepared::Ready(Box::new(Ready { setup, prompt, recording })))
+    Ok(Prepared::Ready(Box::new(Ready { setup, prompt, recording, approvals })))
 }
 
 fn play(ready: Ready, json: bool, out: &mut impl Write) -> Result<ExitCode, Fault> {
-    let Ready { setup, prompt, recording } = ready;
+    let Ready { setup, prompt, recording, approvals } = ready;
     let stage = match &recording {
         Some(path) => Stage::recorded(path),
         None => Stage::default(),
     };
+    let stage = Stage { approvals, ..stage };
     let (handle, inputs) = engine::inputs();
     handle.say(prompt).map_err(Fault::usage)?;
     let (observer, events) = Observer::new();
@@ -232,24 +241,33 @@ fn setup(args: &Args) -> Result<Setup, EngineError> {
     Err(error.into())
 }
 
-/// What was said in an earlier run, as the next run of the session begins with it.
-fn history(path: &Path) -> Result<Transcript, Fault> {
+/// Who is asked about calls that need somebody's word; nobody unless a person can read the question
+/// and answer it.
+fn approvals(args: &Args, setup: &mut Setup) -> Option<Approvals> {
+    if let Some(standing) = args.on_approval {
+        setup.approvals.absent = standing;
+        return None;
+    }
+    let somebody = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    somebody.then(|| Approvals::by(Terminal::of_this_process()))
+}
+
+/// How an earlier run ended, as the next run of the session goes on from it.
+fn earlier(path: &Path) -> Result<State, Fault> {
     let recording = Recording::read(path).map_err(Fault::unreadable)?;
     let Some(resumption) = recording.resumption() else {
         let path = path.display();
         return Err(Fault::unreadable(format!("LW5008: {path} holds no frame to go on from")));
     };
-    let state = resumption
-        .inputs
-        .into_iter()
-        .fold(resumption.state, |state, input| machine_spec::step(state, input).state);
-    let over = if state.is_done() { state } else { interrupted(state) };
-    Ok(over.frame().transcript().settled())
+    // What became of background tasks is not known; the next run is told so, once.
+    let known = resumption.inputs.into_iter().filter(|input| input.kind() != InputKind::TaskEnded);
+    let state = known.fold(resumption.state, |state, input| machine_spec::step(state, input).state);
+    Ok(if state.is_done() { state } else { interrupted(state) })
 }
 
 /// A run whose process ended is taken as interrupted: calls that ran are unknown, the others were
 /// not started, and every call has its result.
-fn interrupted(mut state: machine_spec::State) -> machine_spec::State {
+fn interrupted(mut state: State) -> State {
     for _ in 0..2 {
         let by = machine_spec::input::InterruptedBy::Shutdown;
         state = machine_spec::step(state, machine_spec::Input::Interrupted { by }).state;

@@ -8,8 +8,9 @@ use wire::catalogue::Catalogue;
 use wire::encode::EncodeOptions;
 
 use super::endpoint::{self, Endpoint};
-use super::file::{ConfigFile, ProviderTable};
+use super::file::{ConfigFile, HookEvent, ProviderTable};
 use super::{Environment, Overrides, Problem};
+use crate::approve::{self, ApprovalRules};
 use crate::assess::Assessor;
 use crate::error::Code;
 use crate::rules::Rules;
@@ -17,6 +18,9 @@ use crate::setup::{Patience, Provider, Setup};
 
 mod commands;
 mod faults;
+mod hooks;
+mod permissions;
+mod price;
 
 use commands::Commands;
 
@@ -43,12 +47,21 @@ pub(super) fn setup(
     let Endpoints { providers, candidates, hidden } = build.providers(file.providers);
     let mut commands = Commands::default();
     build.tools(file.tools, &mut commands);
-    build.hooks(file.hooks, &mut commands);
+    let hooks = build.hooks(file.hooks);
     build.rules(file.requirements, &mut commands);
+    let permits = build.permits(file.permissions, file.scope, file.default_permission, &commands);
+    let approval_timeout_ms = file.approval_timeout_ms.unwrap_or(approve::DEFAULT_TIMEOUT_MS);
+    if approval_timeout_ms == 0 {
+        let message = "must be at least 1 millisecond, found 0";
+        build.problem(Code::ConfigValue, "approval_timeout_ms", message);
+    }
     let machine = RunConfig {
         candidates,
         tools: commands.specs,
-        stop_hooks: commands.stop_hooks,
+        stop_hooks: hooks.specs(HookEvent::Stop),
+        tool_hooks: hooks.specs(HookEvent::PreToolUse),
+        batch_hooks: hooks.specs(HookEvent::PostToolBatch),
+        compact_hooks: hooks.specs(HookEvent::PreCompact),
         rules: commands.rules,
         system,
         force_tool: file.force_tool,
@@ -66,9 +79,14 @@ pub(super) fn setup(
         machine,
         providers,
         tools: commands.tools,
-        hooks: commands.hooks,
+        hooks: hooks.in_order(),
         rules: Rules::new(commands.patterns),
-        assessor: Arc::new(Assessor::new(commands.judges)),
+        assessor: Arc::new(Assessor::new(commands.judges).knowing(permits, commands.wants)),
+        approvals: ApprovalRules {
+            absent: file.on_approval,
+            timeout_ms: approval_timeout_ms,
+            queue: file.approval_queue.map(|path| folder.join(path)),
+        },
         hidden,
         origin: None,
     })
@@ -160,7 +178,7 @@ impl Build<'_> {
                 context_window: window(&table),
                 // What a request may produce must fit into the window with what it says.
                 max_output: table.max_output.or(table.max_tokens).unwrap_or(0),
-                price: None,
+                price: self.price(&at, &table),
                 refreshable: false,
             });
             let patience = self.patience(&at, &table);
@@ -248,6 +266,7 @@ impl ProviderTable {
             max_output: None,
             max_tokens: None,
             temperature: None,
+            price: None,
             headers: std::collections::BTreeMap::new(),
             extra: serde_json::Map::new(),
             connect_timeout_ms: None,

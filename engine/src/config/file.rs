@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use machine_spec::config::FailMode;
 use machine_spec::limits::Limits;
 use machine_spec::policy::Policy;
 use serde::Deserialize;
@@ -10,7 +11,9 @@ use serde_json::{Map, Value};
 use wire::Dialect;
 
 use super::Problem;
+use crate::approve::Standing;
 use crate::error::Code;
+use crate::permit::Ruling;
 
 /// A configuration file.
 #[derive(Debug, Default, Deserialize)]
@@ -27,6 +30,13 @@ pub(super) struct ConfigFile {
     pub(super) hooks: Vec<HookTable>,
     #[serde(rename = "require")]
     pub(super) requirements: Vec<RequireTable>,
+    #[serde(rename = "permission")]
+    pub(super) permissions: Vec<PermissionTable>,
+    pub(super) default_permission: Ruling,
+    pub(super) scope: Option<ScopeTable>,
+    pub(super) on_approval: Standing,
+    pub(super) approval_timeout_ms: Option<u64>,
+    pub(super) approval_queue: Option<PathBuf>,
     pub(super) limits: Limits,
     pub(super) policy: Policy,
 }
@@ -44,6 +54,7 @@ pub(super) struct ProviderTable {
     pub(super) max_output: Option<u64>,
     pub(super) max_tokens: Option<u64>,
     pub(super) temperature: Option<f64>,
+    pub(super) price: Option<PriceTable>,
     #[serde(default)]
     pub(super) headers: BTreeMap<String, String>,
     #[serde(default)]
@@ -96,16 +107,25 @@ pub(super) struct HookTable {
     #[serde(default = "one_minute")]
     pub(super) timeout_ms: u64,
     pub(super) name: Option<String>,
+    pub(super) matcher: Option<String>,
+    #[serde(default)]
+    pub(super) on_failure: FailMode,
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
     pub(super) cwd: Option<PathBuf>,
 }
 
 /// What a hook is asked about.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub(super) enum HookEvent {
     /// Whether the turn may end.
     Stop,
+    /// Whether a call may run.
+    PreToolUse,
+    /// Whether the model should see a complete batch of results.
+    PostToolBatch,
+    /// Whether the head of the conversation may become a summary.
+    PreCompact,
 }
 
 /// `[[require]]`: tools that must be called when the user's words match.
@@ -114,6 +134,39 @@ pub(super) enum HookEvent {
 pub(super) struct RequireTable {
     pub(super) when: String,
     pub(super) tools: Vec<String>,
+    #[serde(default)]
+    pub(super) ordered: bool,
+    #[serde(default)]
+    pub(super) args: BTreeMap<String, Map<String, Value>>,
+}
+
+/// `[[permission]]`: a rule about calls.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PermissionTable {
+    pub(super) tool: String,
+    #[serde(default)]
+    pub(super) when: Vec<SafeWhenTable>,
+    pub(super) verdict: Ruling,
+    #[serde(default)]
+    pub(super) reason: String,
+}
+
+/// `[scope]`: the tools of the run, when not all.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScopeTable {
+    pub(super) tools: Vec<String>,
+}
+
+/// What a model costs, in dollars for a million tokens.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PriceTable {
+    pub(super) input: f64,
+    pub(super) output: f64,
+    pub(super) cache_read: Option<f64>,
+    pub(super) cache_write: Option<f64>,
 }
 
 fn one_minute() -> u64 {

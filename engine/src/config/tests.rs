@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use machine_spec::config::{FailMode, Price};
 use rstest::rstest;
 use secrecy::ExposeSecret;
 use wire::Dialect;
@@ -118,11 +119,22 @@ fn the_reference_is_a_configuration_and_names_every_key() {
     assert_eq!(setup.machine.limits, machine_spec::limits::Limits::default());
     assert_eq!(setup.machine.policy, machine_spec::policy::Policy::default());
     // A key that is not there is named by the refusal of a wrong one.
-    for table in ["", "[[provider]]", "[[tool]]", "[[hook]]", "[[require]]", "[policy]"] {
+    let written = [
+        "",
+        "[[provider]]",
+        "[[tool]]",
+        "[[permission]]",
+        "[scope]",
+        "[[hook]]",
+        "[[require]]",
+        "[policy]",
+    ];
+    for table in written {
         let told = refused(&format!("{table}\nno_such_key = 1\n"));
         let keys = told.split("expected").nth(1).expect("the keys are told");
         for key in keys.split('`').skip(1).step_by(2) {
-            let tables = ["provider", "tool", "hook", "require", "limits", "policy"];
+            let tables =
+                ["provider", "tool", "permission", "scope", "hook", "require", "limits", "policy"];
             let named = match tables.contains(&key) {
                 true => super::REFERENCE.contains(&format!("[{key}]")),
                 false => super::REFERENCE.contains(&format!("{key} = ")),
@@ -194,13 +206,15 @@ fn a_missing_file_is_named() {
 #[case::unknown_policy(
     "[policy]\npreset = \"balanced\"\nearly = 4\n",
     "LW2002 house/run.toml:3:1: unknown field `early`, expected one of \
-     `preset`, `early_start`, `compact`, `truncate`"
+     `preset`, `early_start`, `compact`, `truncate`, `recall`, `flush`, `wrap_up`, `denial`, \
+     `tasks`"
 )]
 #[case::unknown_key(
     "\nsytem = \"x\"\n",
     "LW2002 house/run.toml:2:1: unknown field `sytem`, expected one of `system`, \
-     `system_file`, `force_tool`, `provider`, `tool`, `hook`, `require`, `limits`, \
-     `policy`"
+     `system_file`, `force_tool`, `provider`, `tool`, `hook`, `require`, `permission`, \
+     `default_permission`, `scope`, `on_approval`, `approval_timeout_ms`, `approval_queue`, \
+     `limits`, `policy`"
 )]
 #[case::unknown_dialect(
     "[[provider]]\ndialect = \"anthropics\"\nmodel = \"m\"\n",
@@ -213,7 +227,8 @@ fn a_missing_file_is_named() {
 )]
 #[case::unknown_event(
     "[[hook]]\nevent = \"Stopp\"\ncommand = [\"x\"]\n",
-    "LW2002 house/run.toml:2:9: unknown variant `Stopp`, expected `Stop`"
+    "LW2002 house/run.toml:2:9: unknown variant `Stopp`, expected one of \
+     `Stop`, `PreToolUse`, `PostToolBatch`, `PreCompact`"
 )]
 #[case::negative(
     "[limits]\n  tool_rounds = -1\n",
@@ -260,6 +275,112 @@ when = "(?i"
 tools = ["t"]
 "#;
     insta::assert_snapshot!("wrong-values", refused(text));
+}
+
+#[test]
+fn a_guard_that_would_guard_nothing_is_told() {
+    let text = r#"
+approval_timeout_ms = 0
+
+[[provider]]
+dialect = "ollama"
+model = "m"
+price = { input = -1.0, output = 2.0 }
+
+[[tool]]
+name = "t"
+command = ["t"]
+
+[[permission]]
+tool = "tt"
+verdict = "deny"
+reason = "no"
+
+[[permission]]
+tool = "t*"
+when = [{ pointer = "cmd", matches = "(" }]
+verdict = "ask"
+reason = "no"
+
+[scope]
+tools = ["t", "u"]
+
+[[hook]]
+event = "Stop"
+command = ["x"]
+matcher = "t"
+on_failure = "closed"
+
+[[hook]]
+event = "PreToolUse"
+command = ["x"]
+matcher = "t)|("
+"#;
+    insta::assert_snapshot!("guards-of-nothing", refused(text));
+}
+
+#[test]
+fn hooks_stand_in_the_order_of_the_machine() {
+    let text = r#"
+[[provider]]
+dialect = "ollama"
+model = "m"
+
+[[hook]]
+event = "PreCompact"
+name = "compact"
+command = ["x"]
+
+[[hook]]
+event = "PreToolUse"
+name = "tool-2"
+command = ["x"]
+matcher = "run"
+on_failure = "closed"
+
+[[hook]]
+event = "PostToolBatch"
+name = "batch"
+command = ["x"]
+
+[[hook]]
+event = "PreToolUse"
+name = "tool-1"
+command = ["x"]
+matcher = "*"
+
+[[hook]]
+event = "Stop"
+name = "stop"
+command = ["x"]
+"#;
+    let setup = parse(text).expect("sound");
+    let ours: Vec<&str> = setup.hooks.iter().map(|hook| hook.name.as_str()).collect();
+    assert_eq!(ours, ["stop", "tool-2", "tool-1", "batch", "compact"]);
+    let theirs: Vec<&str> = setup.machine.hooks().map(|(_, _, hook)| hook.name.as_str()).collect();
+    assert_eq!(theirs, ours);
+    let matcher = |at: usize| setup.hooks[at].matcher.as_ref().map(regex::Regex::as_str);
+    assert_eq!((matcher(1), matcher(2)), (Some("^(?:run)$"), None));
+    assert_eq!(setup.machine.tool_hooks[0].on_failure, FailMode::Closed);
+}
+
+#[test]
+fn a_price_is_given_or_known_or_not_known() {
+    let priced = |line: &str, model: &str| {
+        let provider = format!("[[provider]]\ndialect = \"ollama\"\nmodel = \"{model}\"\n{line}\n");
+        parse(&provider).expect("sound").machine.candidates[0].price
+    };
+    let given = "price = { input = 3, output = 15.0, cache_read = 0.3 }";
+    let price = Price { input: 3_000, output: 15_000, cache_read: 300, cache_write: 3_000 };
+    assert_eq!(priced(given, "m"), Some(price));
+    assert_eq!(priced("", "m"), None);
+    let known = wire::catalogue::Catalogue::vendored();
+    let listed = known.find("claude-sonnet-4-5").and_then(|facts| facts.price);
+    let listed = listed.expect("the catalogue knows it");
+    assert_eq!(
+        priced("", "claude-sonnet-4-5").map(|price| price.input),
+        Some(listed.input / 1_000)
+    );
 }
 
 #[test]

@@ -4,20 +4,52 @@
 //! | --- | --- |
 //! | exit 0, no JSON object on stdout | nothing against it |
 //! | exit 0, a JSON object | what the object says |
-//! | exit 2 | block; stderr is the reason and JSON is ignored |
+//! | exit 2 | block, or deny the call; stderr is the reason and JSON is ignored |
 //! | any other exit, an object that decides | what the object says |
 //! | any other exit, a signal, a timeout, no start | the hook failed, which is not a block |
 //!
-//! In an object `continue: false` beats `decision`, which beats `additionalContext`. Fields nobody
+//! In an object `continue: false` beats what is said of a permission (`verdict/permission.rs`), which
+//! beats `decision`, which beats `additionalContext`. Fields nobody
 //! knows are ignored; an object that contradicts the protocol is a failure of the hook.
 
+use machine_spec::effect::HookQuestion;
 use machine_spec::input::HookAnswer;
 use serde_json::{Map, Value};
 
 use crate::process::End;
 
+mod permission;
+
 /// The longest text of a hook that goes any further, in characters.
 pub(super) const LONGEST_TEXT: usize = 10_000;
+
+/// What a hook is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Point {
+    Stop,
+    Tool,
+    Batch,
+    Compact,
+}
+
+impl Point {
+    pub(super) fn of(question: &HookQuestion) -> Point {
+        match question {
+            HookQuestion::Stop { .. } => Point::Stop,
+            HookQuestion::Tool { .. } => Point::Tool,
+            HookQuestion::Batch { .. } => Point::Batch,
+            HookQuestion::Compact { .. } => Point::Compact,
+        }
+    }
+
+    /// An objection, as it is called here.
+    fn objection(self, reason: String) -> HookAnswer {
+        match self {
+            Point::Tool => HookAnswer::Denied { reason },
+            Point::Stop | Point::Batch | Point::Compact => HookAnswer::Blocked { reason },
+        }
+    }
+}
 
 /// What a hook said.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,15 +61,20 @@ pub(super) struct Verdict {
 }
 
 /// Reads the verdict.
-pub(super) fn read(end: &End, timeout_ms: u64, stdout: &str, stderr: &str) -> Verdict {
+pub(super) fn read(
+    point: Point,
+    end: &End,
+    timeout_ms: u64,
+    stdout: &str,
+    stderr: &str,
+) -> Verdict {
     let answer = match end {
         End::Exited(2) => {
             let reason = stderr.trim();
-            let reason =
-                if reason.is_empty() { "a stop hook objects without a reason" } else { reason };
-            HookAnswer::Blocked { reason: cut(reason) }
+            let reason = if reason.is_empty() { "a hook objects without a reason" } else { reason };
+            point.objection(cut(reason))
         }
-        End::Exited(code) => return by_output(*code, stdout, stderr),
+        End::Exited(code) => return by_output(point, *code, stdout, stderr),
         End::Signalled(signal) => failed(format!("it was ended by signal {signal}")),
         End::TimedOut => failed(format!("it did not answer within {timeout_ms} ms")),
         End::Stopped => failed("it was cancelled".into()),
@@ -46,7 +83,7 @@ pub(super) fn read(end: &End, timeout_ms: u64, stdout: &str, stderr: &str) -> Ve
     Verdict { answer, message: None }
 }
 
-fn by_output(code: i32, stdout: &str, stderr: &str) -> Verdict {
+fn by_output(point: Point, code: i32, stdout: &str, stderr: &str) -> Verdict {
     let stdout = stdout.trim();
     let silent = || Verdict {
         answer: if code == 0 { HookAnswer::Allowed } else { exit_failure(code, stderr) },
@@ -58,7 +95,7 @@ fn by_output(code: i32, stdout: &str, stderr: &str) -> Verdict {
     match serde_json::from_str::<Value>(stdout) {
         Ok(Value::Object(said)) => {
             let message = text(&said, "systemMessage").map(cut);
-            match by_object(&said) {
+            match by_object(point, &said) {
                 Ok(Some(answer)) => Verdict { answer, message },
                 Ok(None) => Verdict { message, ..silent() },
                 Err(problem) => Verdict { answer: failed(problem), message },
@@ -73,7 +110,7 @@ fn by_output(code: i32, stdout: &str, stderr: &str) -> Verdict {
 }
 
 /// What the object decides, if it decides anything.
-fn by_object(said: &Map<String, Value>) -> Result<Option<HookAnswer>, String> {
+fn by_object(point: Point, said: &Map<String, Value>) -> Result<Option<HookAnswer>, String> {
     match said.get("continue") {
         Some(Value::Bool(false)) => {
             let reason = text(said, "stopReason").or_else(|| text(said, "reason"));
@@ -82,18 +119,20 @@ fn by_object(said: &Map<String, Value>) -> Result<Option<HookAnswer>, String> {
         None | Some(Value::Null | Value::Bool(true)) => {}
         Some(other) => return Err(expected("continue", "true or false", other)),
     }
-    let context = additional_context(said)?;
+    let specific = specific(said)?;
+    let context = additional_context(said, specific)?;
+    if let (Point::Tool, Some(specific)) = (point, specific)
+        && let Some(answer) = permission::of(specific, said, context)?
+    {
+        return Ok(Some(answer));
+    }
     match said.get("decision") {
         None | Some(Value::Null) => {}
         Some(Value::String(word)) if word == "block" => {
             let Some(reason) = text(said, "reason") else {
                 return Err("it blocks without the `reason` that must go with it".into());
             };
-            let reason = match context {
-                Some(context) => format!("{reason}\n\n{context}"),
-                None => reason.to_owned(),
-            };
-            return Ok(Some(HookAnswer::Blocked { reason: cut(&reason) }));
+            return Ok(Some(point.objection(with_context(reason, context))));
         }
         // The old word for "nothing against it".
         Some(Value::String(word)) if word == "approve" => {}
@@ -102,13 +141,29 @@ fn by_object(said: &Map<String, Value>) -> Result<Option<HookAnswer>, String> {
     Ok(context.map(|context| HookAnswer::Continued { context: cut(context) }))
 }
 
+/// What is said for this kind of hook alone.
+fn specific(said: &Map<String, Value>) -> Result<Option<&Map<String, Value>>, String> {
+    match said.get("hookSpecificOutput") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(specific)) => Ok(Some(specific)),
+        Some(other) => Err(expected("hookSpecificOutput", "an object", other)),
+    }
+}
+
+fn with_context(reason: &str, context: Option<&str>) -> String {
+    cut(&match context {
+        Some(context) if reason.is_empty() => context.to_owned(),
+        Some(context) => format!("{reason}\n\n{context}"),
+        None => reason.to_owned(),
+    })
+}
+
 /// The context, from either of the two places where hooks put it.
-fn additional_context(said: &Map<String, Value>) -> Result<Option<&str>, String> {
-    let specific = match said.get("hookSpecificOutput") {
-        None | Some(Value::Null) => None,
-        Some(Value::Object(specific)) => specific.get("additionalContext"),
-        Some(other) => return Err(expected("hookSpecificOutput", "an object", other)),
-    };
+fn additional_context<'a>(
+    said: &'a Map<String, Value>,
+    specific: Option<&'a Map<String, Value>>,
+) -> Result<Option<&'a str>, String> {
+    let specific = specific.and_then(|specific| specific.get("additionalContext"));
     match specific.or_else(|| said.get("additionalContext")) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.trim()).filter(|text| !text.is_empty())),
@@ -149,7 +204,7 @@ mod tests {
     use machine_spec::input::HookAnswer;
     use rstest::rstest;
 
-    use super::{LONGEST_TEXT, Verdict, read};
+    use super::{LONGEST_TEXT, Point, Verdict, read};
     use crate::process::End;
 
     fn blocked(reason: &str) -> HookAnswer {
@@ -178,7 +233,7 @@ mod tests {
     #[case::approve(0, r#"{"decision":"approve"}"#, "", HookAnswer::Allowed)]
     #[case::nulls(0, r#"{"decision":null,"continue":null}"#, "", HookAnswer::Allowed)]
     #[case::exit_two(2, "", "tests fail\n", blocked("tests fail"))]
-    #[case::exit_two_without_a_word(2, "", " ", blocked("a stop hook objects without a reason"))]
+    #[case::exit_two_without_a_word(2, "", " ", blocked("a hook objects without a reason"))]
     #[case::exit_two_beats_json(2, r#"{"continue":false}"#, "no", blocked("no"))]
     #[case::block(0, r#" {"decision":"block","reason":"not yet"}"#, "", blocked("not yet"))]
     #[case::block_at_a_bad_exit(1, r#"{"decision":"block","reason":"no"}"#, "x", blocked("no"))]
@@ -250,7 +305,7 @@ mod tests {
         #[case] stderr: &str,
         #[case] answer: HookAnswer,
     ) {
-        let verdict = read(&End::Exited(code), 60_000, stdout, stderr);
+        let verdict = read(Point::Stop, &End::Exited(code), 60_000, stdout, stderr);
         assert_eq!(verdict, Verdict { answer, message: None });
     }
 
@@ -261,14 +316,14 @@ mod tests {
     #[case::no_start(End::NotStarted("cannot start `x`".into()), "cannot start `x`")]
     fn an_end_without_exit_code_is_a_failure(#[case] end: End, #[case] problem: &str) {
         // Whatever such a hook printed before: half an answer is none.
-        let verdict = read(&end, 60_000, r#"{"continue":false}"#, "");
+        let verdict = read(Point::Stop, &end, 60_000, r#"{"continue":false}"#, "");
         assert_eq!(verdict.answer, failed(problem));
     }
 
     #[test]
     fn a_message_for_the_user_goes_beside_the_decision() {
         let said = r#"{"systemMessage":"took 3 s","decision":"block","reason":"no"}"#;
-        let verdict = read(&End::Exited(0), 1, said, "");
+        let verdict = read(Point::Stop, &End::Exited(0), 1, said, "");
         let message = Some("took 3 s".to_owned());
         assert_eq!(verdict, Verdict { answer: blocked("no"), message });
     }
@@ -276,7 +331,7 @@ mod tests {
     #[test]
     fn long_text_is_cut() {
         let HookAnswer::Blocked { reason } =
-            read(&End::Exited(2), 1, "", &"é".repeat(50_000)).answer
+            read(Point::Stop, &End::Exited(2), 1, "", &"é".repeat(50_000)).answer
         else {
             panic!("exit 2 blocks")
         };

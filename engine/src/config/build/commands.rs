@@ -1,19 +1,18 @@
 //! Commands of a configuration: tools and hooks, and the rules that require tools.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use machine_spec::config::{HookSpec, Rule, ToolKind, ToolSpec};
+use machine_spec::config::{Rule, ToolKind, ToolSpec};
 use regex::Regex;
 use serde_json::{Value, json};
 
 use super::super::Problem;
-use super::super::file::{HookEvent, HookTable, RequireTable, SafeWhenTable, ToolTable};
+use super::super::file::{SafeWhenTable, ToolTable};
 use super::Build;
-use crate::assess::{Concurrency, Condition, Judge};
+use crate::assess::{Concurrency, Condition, Judge, Want};
 use crate::error::Code;
-use crate::hooks::Hook;
 use crate::tools::Tool;
 
 /// The most bytes of output that a tool may be allowed.
@@ -25,8 +24,7 @@ pub(super) struct Commands {
     pub(super) tools: BTreeMap<String, Arc<Tool>>,
     pub(super) specs: Vec<ToolSpec>,
     pub(super) judges: BTreeMap<String, Judge>,
-    pub(super) hooks: Vec<Hook>,
-    pub(super) stop_hooks: Vec<HookSpec>,
+    pub(super) wants: Vec<Want>,
     pub(super) rules: Vec<Rule>,
     pub(super) patterns: Vec<Regex>,
 }
@@ -66,23 +64,24 @@ impl Build<'_> {
     }
 
     fn concurrency(&mut self, at: &str, table: &ToolTable) -> Concurrency {
+        let when = format!("{at}.safe_when");
         match (table.concurrency_safe, table.safe_when.as_slice()) {
             (true, []) => Concurrency::Always,
             (false, []) => Concurrency::Never,
-            (false, conditions) => self.conditions(at, conditions),
+            (false, conditions) => Concurrency::When(self.conditions(&when, conditions)),
             (true, _) => {
                 let message = "a tool is either always safe or safe when its arguments match: \
                                leave one of `concurrency_safe` and `safe_when` out";
                 self.problem(Code::ConfigValue, format!("{at}.safe_when"), message);
-                self.conditions(at, &table.safe_when)
+                Concurrency::When(self.conditions(&when, &table.safe_when))
             }
         }
     }
 
-    fn conditions(&mut self, at: &str, tables: &[SafeWhenTable]) -> Concurrency {
+    pub(super) fn conditions(&mut self, at: &str, tables: &[SafeWhenTable]) -> Vec<Condition> {
         let mut conditions = Vec::new();
         for (index, one) in tables.iter().enumerate() {
-            let at = format!("{at}.safe_when[{index}]");
+            let at = format!("{at}[{index}]");
             if !(one.pointer.is_empty() || one.pointer.starts_with('/')) {
                 let message =
                     format!("`{}` is not a JSON pointer; expected one such as `/cmd`", one.pointer);
@@ -92,43 +91,12 @@ impl Build<'_> {
             let pointer = one.pointer.clone();
             conditions.extend(pattern.map(|matches| Condition { pointer, matches }));
         }
-        Concurrency::When(conditions)
-    }
-
-    pub(super) fn hooks(&mut self, tables: Vec<HookTable>, into: &mut Commands) {
-        for (index, table) in tables.into_iter().enumerate() {
-            let at = format!("hook[{index}]");
-            let HookEvent::Stop = table.event;
-            self.positive(&at, "timeout_ms", table.timeout_ms);
-            let command = self.command(&at, table.command);
-            let name = table.name.unwrap_or_else(|| hook_name(index, &command));
-            into.stop_hooks.push(HookSpec::new(&name));
-            into.hooks.push(Hook {
-                name,
-                command,
-                timeout_ms: table.timeout_ms,
-                env: table.env,
-                cwd: table.cwd.map(|cwd| self.folder.join(cwd)),
-            });
-        }
-    }
-
-    pub(super) fn rules(&mut self, tables: Vec<RequireTable>, into: &mut Commands) {
-        for (index, table) in tables.into_iter().enumerate() {
-            let at = format!("require[{index}].when");
-            into.patterns.extend(self.keep(pattern(at, &table.when)));
-            into.rules.push(Rule {
-                when: table.when,
-                tools: table.tools,
-                ordered: false,
-                args: BTreeMap::new(),
-            });
-        }
+        conditions
     }
 
     /// A command whose program, where it is a relative path, starts from the folder of the file.
     /// A bare name is looked for in the usual places.
-    fn command(&mut self, at: &str, mut command: Vec<String>) -> Vec<String> {
+    pub(super) fn command(&mut self, at: &str, mut command: Vec<String>) -> Vec<String> {
         match command.first_mut() {
             Some(program) if !program.is_empty() => {
                 if program.contains('/') {
@@ -147,12 +115,7 @@ impl Build<'_> {
     }
 }
 
-fn hook_name(index: usize, command: &[String]) -> String {
-    let program = command.first().map(Path::new).and_then(Path::file_name);
-    program.map_or_else(|| format!("hook {index}"), |name| name.display().to_string())
-}
-
-fn pattern(at: String, text: &str) -> Result<Regex, Problem> {
+pub(super) fn pattern(at: String, text: &str) -> Result<Regex, Problem> {
     Regex::new(text).map_err(|error| {
         // The engine draws the pattern with a marker below; the last line says what is wrong.
         let told = error.to_string();
