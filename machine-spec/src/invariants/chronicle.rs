@@ -185,12 +185,15 @@ impl Chronicle {
         let settled = transcript.settled();
         let left = settled.newest_first().any(is_scaffolding);
         ensure(Invariant::ScaffoldingGone, !left, || "scaffolding is left in the history".into())?;
-        self.judge_truths(transcript)
+        // Calls of earlier runs are numbered like ours and are no affair of this one.
+        let earlier = step.state.frame().config().history.len();
+        let ours = transcript.len().saturating_sub(earlier);
+        self.judge_truths(transcript, ours as usize)
     }
 
     /// A call that came back keeps its result, whatever happened after (T5).
-    fn judge_truths(&self, transcript: &Transcript) -> Judged {
-        for entry in transcript.newest_first() {
+    fn judge_truths(&self, transcript: &Transcript, ours: usize) -> Judged {
+        for entry in transcript.newest_first().take(ours) {
             let Entry::Results(results) = entry else { continue };
             for result in results {
                 let effect = self.started.get(&result.call);
