@@ -12,7 +12,7 @@ use machine_spec::input::{
     Compaction, Decision, HookAnswer, InterruptedBy, OutputVerdict, Recall, Refresh, Stored,
     ToolStatus,
 };
-use machine_spec::model::{ErrorClass, Safety};
+use machine_spec::model::{ErrorClass, Permission, Safety};
 use serde::{Deserialize, Serialize};
 use wire::{Dialect, EncodeOptions};
 
@@ -201,10 +201,20 @@ pub struct ToolPlan {
     /// Whether its calls may overlap.
     #[serde(default = "exclusive")]
     pub safety: Safety,
+    /// What the permission rules say about its calls.
+    #[serde(default, skip_serializing_if = "is_allow")]
+    pub permission: Permission,
     /// What its runs come to: the first, the second, and so on; the last one stands for all that
     /// follow.
     #[serde(default)]
     pub runs: Vec<ToolRun>,
+}
+
+const fn is_allow(permission: &Permission) -> bool {
+    match permission {
+        Permission::Allow => true,
+        Permission::Ask | Permission::Deny { .. } | Permission::OutOfScope => false,
+    }
 }
 
 const fn exclusive() -> Safety {
@@ -213,7 +223,8 @@ const fn exclusive() -> Safety {
 
 impl Default for ToolPlan {
     fn default() -> ToolPlan {
-        ToolPlan { safety: Safety::Exclusive, runs: Vec::new() }
+        let (safety, permission) = (Safety::Exclusive, Permission::Allow);
+        ToolPlan { safety, permission, runs: Vec::new() }
     }
 }
 

@@ -518,7 +518,7 @@ impl<'a> World<'a, MemorySink> {
             world.queue.push(world.now + timer.after_ms, due);
         }
         for effect in resumption.again {
-            world.put_again(effect);
+            world.put_again(effect, &recording);
         }
         for input in resumption.inputs {
             let ledger = world.state().frame().ledger();
@@ -531,13 +531,16 @@ impl<'a> World<'a, MemorySink> {
     }
 
     /// Puts a question again that nobody heard the answer to: the same plan answers it.
-    fn put_again(&mut self, effect: Effect) {
-        let counts = &mut self.counts;
-        let used = match &effect {
-            Effect::AskApproval { .. } => &mut counts.approvals,
-            Effect::RecallMemory { .. } => &mut counts.recalls,
-            Effect::RefreshCredential { .. } => &mut counts.refreshes,
-            Effect::CheckOutput { .. } => &mut counts.verdicts,
+    fn put_again(&mut self, effect: Effect, recording: &Recording) {
+        let ordered = recording.frames.iter().flat_map(|frame| &frame.effects);
+        let alike = ordered.filter(|other| other.kind() == effect.kind());
+        let nth = alike.take_while(|other| **other != effect).count();
+        let before = self.counts.clone();
+        match &effect {
+            Effect::AskApproval { .. } => self.counts.approvals = nth,
+            Effect::RecallMemory { .. } => self.counts.recalls = nth,
+            Effect::RefreshCredential { .. } => self.counts.refreshes = nth,
+            Effect::CheckOutput { .. } => self.counts.verdicts = nth,
             Effect::CallModel { .. }
             | Effect::RunTool { .. }
             | Effect::StartTask { .. }
@@ -551,9 +554,9 @@ impl<'a> World<'a, MemorySink> {
             | Effect::Notify(_)
             | Effect::Reject(_)
             | Effect::Finish(_) => return,
-        };
-        *used = used.saturating_sub(1);
+        }
         self.perform(effect);
+        self.counts = before;
     }
 
     /// Counts what the recording tells, so that the n-th answer is still the n-th.

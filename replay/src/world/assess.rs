@@ -1,9 +1,11 @@
-//! What only the tools know about a call: whether its arguments satisfy the schema, and whether it
-//! may run beside others.
+//! What only the edge knows about a call: whether its arguments satisfy the schema, whether it may run
+//! beside others, and what the permission rules say about it.
 
 use std::collections::BTreeMap;
 
-use machine_spec::model::{ArgsVerdict, BlockEnd, BlockKind, CallFacts, ModelEvent, Safety};
+use machine_spec::model::{
+    ArgsVerdict, BlockEnd, BlockKind, CallFacts, ModelEvent, Permission, Safety,
+};
 use serde_json::Value;
 
 use crate::scenario::Scenario;
@@ -14,7 +16,7 @@ pub trait Assessor {
     fn assess(&self, tool: &str, args: &str, facts: CallFacts) -> CallFacts;
 }
 
-/// Judges by the plan: the safety of the tool, and the members its schema requires.
+/// Judges by the plan: the safety and the permission of the tool, and the members its schema requires.
 #[derive(Clone, Debug, Default)]
 pub struct PlanAssessor {
     tools: BTreeMap<String, Known>,
@@ -23,6 +25,7 @@ pub struct PlanAssessor {
 #[derive(Clone, Debug)]
 struct Known {
     safety: Safety,
+    permission: Permission,
     required: Vec<String>,
 }
 
@@ -33,11 +36,12 @@ impl PlanAssessor {
         let known = scenario.config.tools.iter().map(|tool| {
             let plan = scenario.tools.get(&tool.name);
             let safety = plan.map_or(Safety::Exclusive, |plan| plan.safety);
+            let permission = plan.map_or(Permission::Allow, |plan| plan.permission.clone());
             let schema = serde_json::from_str::<Value>(&tool.input_schema).unwrap_or(Value::Null);
             let required = schema.get("required").and_then(Value::as_array);
             let required = required.into_iter().flatten().filter_map(Value::as_str);
             let required = required.map(str::to_owned).collect();
-            (tool.name.clone(), Known { safety, required })
+            (tool.name.clone(), Known { safety, permission, required })
         });
         PlanAssessor { tools: known.collect() }
     }
@@ -54,7 +58,10 @@ impl Assessor for PlanAssessor {
             known.required.iter().find(|name| args.get(name.as_str()).is_none())
         };
         match missing {
-            None => CallFacts::new(facts.args, known.safety),
+            None => CallFacts {
+                permission: known.permission.clone(),
+                ..CallFacts::new(facts.args, known.safety)
+            },
             Some(name) => {
                 let problem = format!("`{name}` is required");
                 let args = ArgsVerdict::Invalid { path: String::new(), problem };

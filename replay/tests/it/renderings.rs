@@ -15,8 +15,10 @@ fn eventful() -> Scenario {
     let files = ["B030-1.sse", "B005-2.http", "B030-2.sse", "B001-1.sse"];
     let mut dies = scenario(&["append_log", "read_file"], &files);
     let log = ToolRun { delay_ms: 200, ..ToolRun::says("appended") };
-    dies.tools
-        .insert("append_log".into(), ToolPlan { safety: Safety::Concurrent, runs: vec![log] });
+    dies.tools.insert(
+        "append_log".into(),
+        ToolPlan { safety: Safety::Concurrent, runs: vec![log], ..ToolPlan::default() },
+    );
     dies.config.stop_hooks = vec![HookSpec::new("tests")];
     let blocked = HookAnswer::Blocked { reason: "tests were not run".into() };
     dies.hooks = vec![HookPlan { answers: vec![blocked, HookAnswer::Allowed], delay_ms: 30 }];

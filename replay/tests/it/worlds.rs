@@ -153,7 +153,7 @@ fn b003_three_truths_after_an_interrupt() {
     let mut three = scenario(&["read_file", "run_cmd"], &["B003-1.sse"]);
     let slow = ToolRun { delay_ms: 10_000, ..ToolRun::says("never said") };
     let quick = ToolRun { delay_ms: 10, ..ToolRun::says("text of the file") };
-    let plan = ToolPlan { safety: Safety::Concurrent, runs: vec![quick] };
+    let plan = ToolPlan { safety: Safety::Concurrent, runs: vec![quick], ..ToolPlan::default() };
     three.tools.insert("read_file".into(), plan);
     three.tools.insert("run_cmd".into(), ToolPlan { runs: vec![slow], ..ToolPlan::default() });
     three.user.push(UserAct::interrupts(After::Start).after(After::Start, 50));
@@ -246,6 +246,7 @@ fn b029_order_and_barriers_hold_for_a_hundred_durations() {
     let shared = |status, output, delay_ms| ToolPlan {
         safety: Safety::Concurrent,
         runs: vec![ToolRun { status, delay_ms, ..ToolRun::says(output) }],
+        ..ToolPlan::default()
     };
     edits.tools.insert("read_file".into(), shared(ToolStatus::Succeeded, "text", 300));
     edits.tools.insert("grep".into(), shared(ToolStatus::Failed, "no match", 10));
@@ -272,7 +273,7 @@ fn b029_order_and_barriers_hold_for_a_hundred_durations() {
 fn b030_a_stream_that_dies_after_a_call_started_is_sealed() {
     let mut dies = scenario(&["append_log", "read_file"], &["B030-1.sse", "B030-2.sse"]);
     let log = ToolRun { delay_ms: 200, ..ToolRun::says("appended") };
-    let plan = ToolPlan { safety: Safety::Concurrent, runs: vec![log] };
+    let plan = ToolPlan { safety: Safety::Concurrent, runs: vec![log], ..ToolPlan::default() };
     dies.tools.insert("append_log".into(), plan.clone());
     dies.tools.insert("read_file".into(), plan);
     let run = played(&dies);
@@ -543,7 +544,10 @@ fn another_order_of_completion_sends_the_same_bytes() {
     for (read, grep) in [(300, 10), (10, 300)] {
         for (name, delay_ms) in [("read_file", read), ("grep", grep)] {
             let runs = vec![ToolRun { delay_ms, ..ToolRun::says(name) }];
-            edits.tools.insert(name.into(), ToolPlan { safety: Safety::Concurrent, runs });
+            edits.tools.insert(
+                name.into(),
+                ToolPlan { safety: Safety::Concurrent, runs, ..ToolPlan::default() },
+            );
         }
         let run = played(&edits);
         bodies.push(run.requests.into_iter().map(|sent| sent.body).collect::<Vec<_>>());
@@ -593,7 +597,7 @@ fn any_delivery_keeps_the_rules_and_replays_identically() {
             let status = *chooser.one_of(ToolStatus::ALL).expect("there are some");
             let delay_ms = u64::from(chooser.pick(400));
             let runs = vec![ToolRun { status, delay_ms, ..ToolRun::says(tool) }];
-            wild.tools.insert(tool.into(), ToolPlan { safety, runs });
+            wild.tools.insert(tool.into(), ToolPlan { safety, runs, ..ToolPlan::default() });
         }
         for spec in &mut wild.config.tools {
             spec.read_only = chooser.chance(1, 3);

@@ -1,5 +1,6 @@
 //! B033: a tool that is forced, and a required tool that is never called.
 
+use machine_spec::config::FaultKind;
 use machine_spec::message::{GateRefusal, Origin, Outcome};
 use machine_spec::{Notice, Terminal};
 use wire::Dialect::Anthropic;
@@ -39,14 +40,15 @@ fn b033a_a_forced_tool_is_forced_once() {
 }
 
 #[test]
-fn b033a_a_limit_of_no_tool_rounds_lifts_the_force() {
+fn b033a_a_force_that_no_round_could_obey_is_refused() {
     let played = Play::with(Anthropic, &["B033-2.sse"])
         .acts("submit_report", &[])
         .set(|config| config.force_tool = "submit_report".into())
         .set(|config| config.limits.tool_rounds = 0)
         .run();
-    assert_eq!(played.asked(), 1);
-    assert_ne!(played.body(0)["tool_choice"]["type"], "tool");
+    assert_eq!(played.asked(), 0);
+    let Terminal::ConfigRefused { faults } = played.end() else { panic!("{:?}", played.end()) };
+    assert_eq!(faults[0].kind, FaultKind::ForcedWithoutRounds);
 }
 
 #[test]

@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 use machine_spec::RunConfig;
 use machine_spec::config::{Candidate, HookSpec, Rule, ToolKind, ToolSpec};
 use machine_spec::ids::RuleId;
-use machine_spec::input::{HookAnswer, ToolStatus};
-use machine_spec::model::Safety;
+use machine_spec::input::{Decision, HookAnswer, ToolStatus};
+use machine_spec::model::{Permission, Safety};
 use replay::scenario::{
-    Act, After, Afterwards, Answer, HookPlan, Library, ProviderPlan, Scenario, ToolPlan, ToolRun,
-    UserAct,
+    Act, After, Afterwards, Answer, Approval, HookPlan, Library, ProviderPlan, Scenario, ToolPlan,
+    ToolRun, UserAct,
 };
 use replay::sink::MemorySink;
-use replay::world::{Playing, World};
+use replay::world::{Playing, Trouble, World};
 use tests::house;
 use wire::{Dialect, EncodeOptions};
 
@@ -95,7 +95,8 @@ impl Play {
             read_only: safety == Safety::Concurrent,
             kind: ToolKind::Plain,
         });
-        self.scenario.tools.insert(name.into(), ToolPlan { safety, runs: runs.to_vec() });
+        let plan = ToolPlan { safety, runs: runs.to_vec(), ..ToolPlan::default() };
+        self.scenario.tools.insert(name.into(), plan);
         self
     }
 
@@ -103,6 +104,26 @@ impl Play {
     pub(crate) fn hook(mut self, answer: HookAnswer) -> Play {
         self.scenario.config.stop_hooks.push(HookSpec::new("stop.sh"));
         self.scenario.hooks.push(HookPlan { answers: vec![answer], delay_ms: 1 });
+        self
+    }
+
+    /// What the permission rules say about the calls of a tool.
+    pub(crate) fn permits(mut self, tool: &str, permission: Permission) -> Play {
+        self.scenario.tools.entry(tool.into()).or_default().permission = permission;
+        self
+    }
+
+    /// The n-th question about a call is answered with the n-th of these, after so long.
+    pub(crate) fn decides(mut self, decisions: Vec<(u64, Decision)>) -> Play {
+        let approval = |(delay_ms, decision)| Approval { decision, delay_ms };
+        self.scenario.approvals = decisions.into_iter().map(approval).collect();
+        self
+    }
+
+    /// A hook that is asked about every call and answers so, time after time.
+    pub(crate) fn tool_hook(mut self, answers: &[HookAnswer]) -> Play {
+        self.scenario.config.tool_hooks.push(HookSpec::new("check.sh"));
+        self.scenario.hooks.push(HookPlan { answers: answers.to_vec(), delay_ms: 1 });
         self
     }
 
@@ -138,6 +159,21 @@ impl Play {
     pub(crate) fn set(mut self, change: impl FnOnce(&mut RunConfig)) -> Play {
         change(&mut self.scenario.config);
         self
+    }
+
+    /// Plays it until so many frames are written, and takes it up again from what was recorded.
+    pub(crate) fn run_killed_after(self, frames: u64) -> Played {
+        let dialects = self.scenario.providers.iter().map(|plan| plan.dialect).collect();
+        let dies = Playing { kill_after: Some(frames), ..self.playing.clone() };
+        let first = World::new(&self.scenario, &LIBRARY, dies, MemorySink::default()).play();
+        assert_eq!(first.trouble, Some(Trouble::Killed), "{frames} frames");
+        let acts = if frames == 1 { self.scenario.user.clone() } else { Vec::new() };
+        let world = World::resume(&self.scenario, &LIBRARY, self.playing, first.sink, acts);
+        let mut run = world.expect("it is sound").play();
+        assert!(run.trouble.is_none(), "{frames}: {}", run.trouble.expect("there is some"));
+        run.executions.splice(0..0, first.executions);
+        run.requests.splice(0..0, first.requests);
+        Played::judged(run, dialects)
     }
 
     /// Plays it to its end and judges what must hold of every play.

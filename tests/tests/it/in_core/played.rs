@@ -39,6 +39,11 @@ impl Played {
         played
     }
 
+    /// Its recording.
+    pub(crate) fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
     /// How many requests were sent.
     pub(crate) fn asked(&self) -> usize {
         self.run.requests.len()
