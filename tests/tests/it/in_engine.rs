@@ -2,6 +2,7 @@
 //! scenes of our fixtures.
 
 mod act;
+mod approvals;
 
 mod guard;
 mod hooks;

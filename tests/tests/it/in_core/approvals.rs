@@ -66,6 +66,16 @@ fn b034_each_call_has_its_own_decision() {
 }
 
 #[test]
+fn b034_two_approvals_wait_for_their_turn_to_run() {
+    for run_cmd_ms in [5, 10, 12, 40] {
+        let play = three((10, Decision::Allowed), (run_cmd_ms, Decision::Allowed));
+        let outcomes = play.run().outcomes();
+        let expected = [succeeded("edited"), succeeded("dropped"), succeeded("text of f")];
+        assert_eq!(outcomes, expected, "{run_cmd_ms}");
+    }
+}
+
+#[test]
 fn b034b_a_reason_stays_with_its_call() {
     let played = three((10, denied("not this file")), (5, denied(""))).run();
     assert_eq!(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 
 use engine::config::Overrides;
-use engine::{Clock, Ended, Event, Observer, Setup};
+use engine::{Approvals, Clock, Ended, Event, Observer, Setup};
 use machine_spec::input::InterruptedBy;
 use machine_spec::message::{Entry, Outcome};
 use machine_spec::{EffectKind, RunConfig, Terminal, Transcript};
@@ -36,12 +36,19 @@ pub(crate) fn act(fixture: &str) -> Acted {
 pub(crate) fn act_on(stage: Stage) -> Acted {
     let prompt = stage.prompt().to_owned();
     let interrupt = stage.interrupt().cloned();
-    run(stage, "run.jsonl", &prompt, interrupt, |_| {})
+    run(stage, "run.jsonl", &prompt, interrupt, None, |_| {})
+}
+
+/// Carries a scene through in which somebody is asked about calls; nobody when there is none.
+pub(crate) fn act_asking(stage: Stage, approvals: Option<Approvals>) -> Acted {
+    let prompt = stage.prompt().to_owned();
+    let interrupt = stage.interrupt().cloned();
+    run(stage, "run.jsonl", &prompt, interrupt, approvals, |_| {})
 }
 
 /// Says more on the same stage, in a run of its own that begins with this history.
 pub(crate) fn act_again(stage: Stage, words: &str, history: Transcript) -> Acted {
-    run(stage, "again.jsonl", words, None, |config| config.history = history)
+    run(stage, "again.jsonl", words, None, None, |config| config.history = history)
 }
 
 fn run(
@@ -49,6 +56,7 @@ fn run(
     file: &str,
     words: &str,
     interrupt: Option<InterruptTable>,
+    approvals: Option<Approvals>,
     change: impl FnOnce(&mut RunConfig),
 ) -> Acted {
     let environment = |name: &str| (name == KEY_NAME).then(|| KEY.to_owned());
@@ -60,7 +68,7 @@ fn run(
     let recorded = stage.path(file);
     // What a server asks to wait for is leapt over, and is seen in the events all the same.
     let clock = Clock::leaping(EPOCH_MS);
-    let scene = engine::Stage { clock, ..engine::Stage::recorded(recorded.clone()) };
+    let scene = engine::Stage { clock, approvals, ..engine::Stage::recorded(recorded.clone()) };
     let (events, ended) = carry(&stage, setup, words, scene, interrupt);
     let recording = Recording::read(&recorded).expect("a readable recording");
     let acted = Acted { stage, events, ended, recording };
