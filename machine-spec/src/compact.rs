@@ -46,11 +46,9 @@ pub(crate) fn head(frame: &Frame, kept: u32, trims: u32) -> View {
     let mut entries = crate::view::visible(before);
     for _ in 0..trims {
         let half = entries.len().div_ceil(2);
-        let round = |entry: &&Entry| !matches!(entry, Entry::Results(_));
-        let from = entries.iter().skip(half).position(round).map_or(entries.len(), |at| half + at);
-        if from == entries.len() {
-            break;
-        }
+        let round = |at: &usize| !matches!(entries[*at], Entry::Results(_));
+        let later = (half..entries.len()).find(round);
+        let Some(from) = later.or_else(|| (1..half).rev().find(round)) else { break };
         entries.drain(..from);
     }
     let copy: Transcript = entries.into_iter().map(shortened).collect();

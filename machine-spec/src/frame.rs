@@ -391,11 +391,15 @@ impl Frame {
         total.nanos = total.nanos.saturating_add(spent.nanos);
     }
 
-    /// Takes down what the request really weighed, for the estimates that follow.
+    /// Takes down what the request really weighed, for the estimates that follow. A report of less
+    /// than a third of the estimate is not believed: no text packs so tightly, so it left something
+    /// out (some vendors do not count what they read from a cache).
     fn weigh(&mut self, usage: &Usage) {
-        let Some(reported) = usage.whole_input().filter(|reported| *reported > 0) else { return };
+        let Some(reported) = usage.whole_input() else { return };
         let estimated = self.transcript.tokens().saturating_add(self.config.fixed_tokens());
-        self.gauge = Some(Gauge { estimated, reported });
+        if reported.saturating_mul(3) >= estimated {
+            self.gauge = Some(Gauge { estimated, reported });
+        }
     }
 
     /// Estimated tokens of a whole request: messages, system prompt and tool schemas. What the

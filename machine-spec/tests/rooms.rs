@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use machine_spec::config::{HookSpec, Price, Rule, RunConfig, ToolKind, ToolSpec};
+use machine_spec::config::{DeferredCall, HookSpec, Price, Rule, RunConfig, ToolKind, ToolSpec};
 use machine_spec::effect::{SealedRequest, Transport};
 use machine_spec::explore::profiles::{candidate, tool};
 use machine_spec::ids::{EffectId, RuleId};
@@ -44,7 +44,7 @@ impl Story {
         let input = match word {
             "candidate" | "window" | "output" | "tool" | "hook-named" | "tool-hook"
             | "batch-hook" | "compact-hook" | "rule" | "ordered" | "limit" | "policy" | "force"
-            | "schema" | "price" | "refreshable" => {
+            | "schema" | "price" | "refreshable" | "deferred" => {
                 return self.configure(word, rest).map(|()| String::new());
             }
             "show" => return self.show(rest),
@@ -147,6 +147,12 @@ impl Story {
                 let price = words[0].parse().map_err(|_| "price NANOS")?;
                 let price = Price { input: price, output: price, ..Price::default() };
                 self.config.candidates[0].price = Some(price);
+            }
+            "deferred" => {
+                let (name, args) = rest.split_once(' ').ok_or("deferred NAME ARGS")?;
+                let facts = CallFacts { permission: Permission::Ask, ..edited(args) };
+                let (name, args) = (name.into(), args.into());
+                self.config.deferred = Some(DeferredCall { name, args, facts });
             }
             "refreshable" => self.config.candidates[0].refreshable = true,
             "schema" => self.config.output_schema = rest.into(),
