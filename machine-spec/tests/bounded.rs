@@ -7,15 +7,19 @@
 
 use std::collections::BTreeMap;
 
-use machine_spec::config::{HookSpec, Rule, RunConfig};
+use machine_spec::config::{HookSpec, Rule, RunConfig, ToolKind, ToolSpec};
 use machine_spec::explore::profiles::{base, candidate, tool};
 use machine_spec::explore::{CallTemplate, Profile, alphabet, benign_answer};
 use machine_spec::ids::RuleId;
-use machine_spec::input::{HookAnswer, ToolStatus};
+use machine_spec::input::{
+    Decision, GrantScope, HookAnswer, OutputVerdict, Recall, Refresh, Spent, Stored, ToolStatus,
+};
 use machine_spec::invariants::{self, Chronicle};
 use machine_spec::limits::Limits;
-use machine_spec::model::{ArgsVerdict, BlockKind, ErrorClass, Failure, Safety, StopReason};
-use machine_spec::policy::{EarlyStart, Policy, Preset};
+use machine_spec::model::{
+    ArgsVerdict, BlockKind, ErrorClass, Failure, Permission, Safety, StopReason,
+};
+use machine_spec::policy::{Denial, EarlyStart, Policy, Preset, Tasks};
 use machine_spec::{Effect, Input, State, Step, TerminalKind, bound, start, step};
 use proptest::prelude::*;
 
@@ -143,6 +147,100 @@ fn profile(
     }
 }
 
+/// Who has a say about a call or works beside the loop, and what the run may cost.
+#[derive(Clone, Copy, Debug)]
+struct Guests {
+    hooks: (usize, usize, usize),
+    tasks: Tasks,
+    denial: Denial,
+    wrap_up: bool,
+    recall: bool,
+    schema: bool,
+    tokens: u64,
+    wall: bool,
+}
+
+prop_compose! {
+    fn guests()(
+        hooks in (0usize..3, 0usize..3, 0usize..3),
+        tasks in prop::sample::select(Tasks::ALL.to_vec()),
+        denial in prop::sample::select(Denial::ALL.to_vec()),
+        switches in any::<[bool; 4]>(),
+        tokens in prop::sample::select(vec![0u64, 200, 2_000]),
+    ) -> Guests {
+        let [wrap_up, recall, schema, wall] = switches;
+        Guests { hooks, tasks, denial, wrap_up, recall, schema, tokens, wall }
+    }
+}
+
+fn hook_list(n: usize) -> Vec<HookSpec> {
+    (0..n).map(|n| HookSpec::new(&format!("h{n}"))).collect()
+}
+
+/// A run to which all of them are invited, in a world that lets each do what it likes.
+fn invited(limits: Limits, policy: Policy, guests: Guests) -> Profile {
+    let Guests { hooks, tasks, denial, wrap_up, recall, schema, tokens, wall } = guests;
+    let policy = Policy { tasks, denial, wrap_up, recall, ..policy };
+    let limits = Limits {
+        tasks: 2,
+        parallel_tasks: 1,
+        structured_retries: 1,
+        anomalies: 3,
+        param_degrades: 1,
+        credential_refreshes: 1,
+        stream_fallbacks: 1,
+        inline_result_bytes: 0,
+        tokens,
+        wall_ms: u64::from(wall),
+        ..limits
+    };
+    let mut profile = profile(limits, policy, 2, hooks.0, 1);
+    profile.config.tool_hooks = hook_list(hooks.1);
+    profile.config.batch_hooks = hook_list(hooks.2);
+    profile.config.output_schema = if schema { "{}".into() } else { String::new() };
+    profile.config.candidates[0].refreshable = true;
+    profile.config.tools.push(ToolSpec { kind: ToolKind::Task, ..tool("bg", false) });
+    profile.config.tools.push(ToolSpec { kind: ToolKind::Child, ..tool("agent", false) });
+    let ask = |tool, safety| CallTemplate {
+        permission: Permission::Ask,
+        ..CallTemplate::new(tool, safety)
+    };
+    profile.calls.extend([
+        ask("note", Safety::Concurrent),
+        ask("bg", Safety::Exclusive),
+        CallTemplate::new("bg", Safety::Concurrent),
+        CallTemplate::new("agent", Safety::Concurrent),
+    ]);
+    profile.interrupts = true;
+    profile.strays = true;
+    profile.spent = Spent { tokens: 50, nanos: 0 };
+    let refused = Failure { remedy: "x".into(), ..Failure::new(ErrorClass::ParamRejected, "f") };
+    profile.failures = vec![refused, Failure::new(ErrorClass::Auth, "f")];
+    profile.failures.push(Failure::new(ErrorClass::Transport, "f"));
+    let text = || String::from("r");
+    profile.decisions = vec![
+        Decision::Allowed,
+        Decision::Denied { reason: text() },
+        Decision::Deferred,
+        Decision::AllowedAlways { scope: GrantScope::Tool },
+        Decision::NoVerdict,
+    ];
+    profile.hook_answers = vec![
+        HookAnswer::Allowed,
+        HookAnswer::Denied { reason: text() },
+        HookAnswer::Asked { reason: text() },
+        HookAnswer::Deferred,
+        HookAnswer::Continued { context: text() },
+        HookAnswer::Failed { problem: text() },
+    ];
+    profile.stores = vec![Stored::Kept { reference: text() }, Stored::Failed { problem: text() }];
+    profile.recalls = vec![Recall::Nothing, Recall::Found { text: text() }];
+    profile.refreshes = vec![Refresh::Refreshed, Refresh::Failed { problem: text() }];
+    let misfit = OutputVerdict::Misfits { path: text(), problem: text() };
+    profile.verdicts = vec![OutputVerdict::Fits, misfit];
+    profile
+}
+
 fn worlds() -> impl Strategy<Value = Vec<u16>> {
     prop::collection::vec(any::<u16>(), 0..400)
 }
@@ -212,6 +310,13 @@ proptest! {
         wild.failures = ErrorClass::ALL.iter().map(|class| Failure::new(*class, "f")).collect();
         wild.hook_answers = vec![HookAnswer::Blocked { reason: "r".into() }, HookAnswer::Allowed, HookAnswer::Failed { problem: "p".into() }];
         drive(&wild, &world)?;
+    }
+
+    #[test]
+    fn guests_are_bounded(limits in limits(), policy in policy(), guests in guests(), world in worlds()) {
+        let invited = invited(limits, policy, guests);
+        let end = drive(&invited, &world)?;
+        prop_assert!(end.frame().tasks().is_empty(), "no task outlives its run");
     }
 
     #[test]

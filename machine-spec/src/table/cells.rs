@@ -52,7 +52,6 @@ const fn answers(input: InputKind) -> bool {
 }
 
 /// Every cell of the house, in the order of rooms, inputs and standings.
-#[must_use]
 pub fn cells() -> impl Iterator<Item = Cell> {
     let rooms = RoomKind::ALL.iter().copied().filter(|room| room.waits());
     rooms.flat_map(|room| InputKind::ALL.iter().copied().flat_map(move |input| of(room, input)))
