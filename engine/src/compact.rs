@@ -7,10 +7,10 @@
 
 use machine_spec::config::RunConfig;
 use machine_spec::effect::{SealedRequest, ToolChoice, Transport};
-use machine_spec::ids::{AttemptId, CandidateId, EffectId};
+use machine_spec::ids::{AttemptId, CandidateId};
 use machine_spec::input::Compaction;
 use machine_spec::message::{Entry, Origin, Said};
-use machine_spec::model::{BlockKind, Closure, ModelEvent, StopReason};
+use machine_spec::model::{BlockKind, Closure, ErrorClass, Failure, ModelEvent, StopReason};
 use machine_spec::view::View;
 use machine_spec::{Input, because::Owner};
 
@@ -46,16 +46,16 @@ pub(crate) fn config(of: &RunConfig) -> RunConfig {
 }
 
 /// Listens to the answer to such a request, down to its end.
-pub(crate) async fn listen(id: EffectId, mut answer: UnboundedReceiver<Message>) -> Input {
+pub(crate) async fn listen(mut answer: UnboundedReceiver<Message>) -> Compaction {
     let mut draft = Draft::default();
-    let result = loop {
+    loop {
         let Some(message) = answer.recv().await else {
             break failed("the request was given up");
         };
         match message.what {
             What::Answer(Input::ModelSaid { event, .. }) => {
                 if let Some(failure) = draft.hear(event) {
-                    break failed(&failure);
+                    break refused(failure);
                 }
             }
             What::Answer(Input::ModelClosed { closure, .. }) => break draft.close(closure),
@@ -65,10 +65,21 @@ pub(crate) async fn listen(id: EffectId, mut answer: UnboundedReceiver<Message>)
             | What::Deserted
             | What::Bytes(..)
             | What::BodyOver(..)
+            | What::Credential(..)
             | What::Tell(_) => {}
         }
-    };
-    Input::Compacted { id, result }
+    }
+}
+
+/// A head that is too long for the model that should sum it up is tried again shorter.
+fn refused(failure: Failure) -> Compaction {
+    let problem = failure.message;
+    match failure.class {
+        ErrorClass::ContextOverflow | ErrorClass::PayloadTooLarge => {
+            Compaction::TooLong { problem }
+        }
+        _ => Compaction::Failed { problem },
+    }
 }
 
 fn failed(problem: &str) -> Compaction {
@@ -85,15 +96,15 @@ struct Draft {
 }
 
 impl Draft {
-    /// Takes an event down; gives the message of a failure.
-    fn hear(&mut self, event: ModelEvent) -> Option<String> {
+    /// Takes an event down; gives a failure that it tells.
+    fn hear(&mut self, event: ModelEvent) -> Option<Failure> {
         match event {
             ModelEvent::BlockBegan { block, kind: BlockKind::Text } => self.texts.push(block),
             ModelEvent::Delta { block, text } if self.texts.contains(&block) => {
                 self.text.push_str(&text);
             }
             ModelEvent::Finished { reason, .. } => self.stop = Some(reason),
-            ModelEvent::Failed(failure) if self.stop.is_none() => return Some(failure.message),
+            ModelEvent::Failed(failure) if self.stop.is_none() => return Some(failure),
             ModelEvent::Began { .. }
             | ModelEvent::BlockBegan { .. }
             | ModelEvent::Delta { .. }
@@ -111,7 +122,7 @@ impl Draft {
                 Compaction::Summarised { text, archive: String::new() }
             }
             (Some(other), _) => failed(&format!("the model stopped with `{other}`")),
-            (None, Closure::Failed(failure)) => failed(&failure.message),
+            (None, Closure::Failed(failure)) => refused(failure),
             (None, Closure::Ended) => failed("the stream ended before the summary was complete"),
         }
     }
@@ -180,7 +191,7 @@ mod tests {
             Ok(text) => Compaction::Summarised { text: text.into(), archive: String::new() },
             Err(problem) => Compaction::Failed { problem: problem.into() },
         };
-        assert_eq!(listen(ID, answer).await, Input::Compacted { id: ID, result });
+        assert_eq!(listen(answer).await, result);
     }
 
     #[test]

@@ -14,8 +14,12 @@ use wire::encode::EncodeOptions;
 
 use crate::approve::ApprovalRules;
 use crate::assess::Assessor;
+use crate::children::Agent;
+use crate::credentials::KeySource;
 use crate::hooks::Hook;
+use crate::memory::Memory;
 use crate::rules::Rules;
+use crate::shape::Shape;
 use crate::tools::Tool;
 
 /// Everything a run needs.
@@ -38,6 +42,14 @@ pub struct Setup {
     pub approvals: ApprovalRules,
     /// Environment variables that hold keys: no tool and no hook sees them.
     pub hidden: Vec<String>,
+    /// The agents by name: tools whose calls are runs of their own.
+    pub agents: BTreeMap<String, Arc<Agent>>,
+    /// What remembers, if anything does.
+    pub memory: Option<Arc<dyn Memory>>,
+    /// The wanted shape of the answer.
+    pub shape: Option<Shape>,
+    /// Where large results and archives are kept; beside the recording when absent.
+    pub store_dir: Option<PathBuf>,
     /// Where the configuration came from, for people.
     pub origin: Option<PathBuf>,
 }
@@ -75,6 +87,8 @@ pub struct Provider {
     pub base_url: Url,
     /// How requests prove who sends them.
     pub auth: Auth,
+    /// Where its key comes from.
+    pub key: KeySource,
     /// Further headers of every request. They may be secret and are treated so.
     pub headers: BTreeMap<String, SecretString>,
     /// How long it may take.
@@ -104,6 +118,22 @@ impl Auth {
             Auth::None => None,
             Auth::ApiKey(key) | Auth::Bearer(key) | Auth::GoogleKey(key) => Some(key),
         }
+    }
+
+    /// The same proof with another key.
+    #[must_use]
+    pub fn with(&self, key: SecretString) -> Auth {
+        match self {
+            Auth::None => Auth::None,
+            Auth::ApiKey(_) => Auth::ApiKey(key),
+            Auth::Bearer(_) => Auth::Bearer(key),
+            Auth::GoogleKey(_) => Auth::GoogleKey(key),
+        }
+    }
+
+    /// Whether this is the key already.
+    pub(crate) fn is(&self, key: &SecretString) -> bool {
+        self.secret().is_some_and(|own| own.expose_secret() == key.expose_secret())
     }
 }
 

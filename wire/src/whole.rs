@@ -12,16 +12,25 @@ use serde_json::value::RawValue;
 
 use crate::{DecodeLimits, Decoder, Dialect, classify};
 
-/// Decodes a response in one piece.
+/// Decodes a response in one piece; `ended` tells whether its body came to its end.
 ///
-/// A server that streams although nobody asked it to is read all the same. What is neither is said
-/// as a failure. Whether the message is complete is for the machine to judge, as with a stream.
+/// A server that streams although nobody asked it to is read all the same. A whole body that is
+/// neither is said as a failure; of a broken one the transport tells. Whether the message is
+/// complete is for the machine to judge, as with a stream.
 #[must_use]
-pub fn decode_whole(dialect: Dialect, limits: DecodeLimits, body: &[u8]) -> Vec<ModelEvent> {
+pub fn decode_whole(
+    dialect: Dialect,
+    limits: DecodeLimits,
+    body: &[u8],
+    ended: bool,
+) -> Vec<ModelEvent> {
     let mut events = Vec::new();
     let members = serde_json::from_slice::<BTreeMap<String, &RawValue>>(body).ok();
-    let failed = members.as_ref().is_some_and(is_error) || (members.is_none() && !streams(body));
-    if failed {
+    let neither = members.is_none() && !streams(body);
+    if neither && !ended {
+        return events;
+    }
+    if neither || members.as_ref().is_some_and(is_error) {
         events.push(ModelEvent::Failed(classify(dialect, 200, &[], body, None)));
         return events;
     }
@@ -176,7 +185,7 @@ mod tests {
     }"#;
 
     fn decoded(dialect: Dialect, body: &str) -> Vec<ModelEvent> {
-        decode_whole(dialect, DecodeLimits::default(), body.as_bytes())
+        decode_whole(dialect, DecodeLimits::default(), body.as_bytes(), true)
     }
 
     #[test]
@@ -242,6 +251,15 @@ mod tests {
                 };
                 assert_eq!(failure.class, class, "{dialect}");
             }
+        }
+    }
+
+    #[test]
+    fn of_a_body_that_broke_the_transport_tells() {
+        for body in ["", "<html>"] {
+            let events =
+                decode_whole(Dialect::Gemini, DecodeLimits::default(), body.as_bytes(), false);
+            assert_eq!(events, [], "{body}");
         }
     }
 

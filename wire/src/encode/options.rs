@@ -144,6 +144,24 @@ impl Degradation {
 }
 
 impl EncodeOptions {
+    /// Whether a request changes when this is left out of it: not where it is left out already,
+    /// where it was never asked for, or where the configuration spells the parameter itself.
+    #[must_use]
+    pub fn can_leave_out(&self, degradation: Degradation) -> bool {
+        let given = |key: &str| self.extra.contains_key(key);
+        let sent = match degradation {
+            Degradation::StreamOptions => !given("stream_options"),
+            Degradation::Temperature => self.temperature.is_some() && !given("temperature"),
+            Degradation::EncryptedReasoning => !given("include"),
+            Degradation::MaxTokensName
+            | Degradation::ToolChoice
+            | Degradation::Reasoning
+            | Degradation::CacheMarks
+            | Degradation::ShortCallIds => true,
+        };
+        sent && !self.degraded.contains(&degradation)
+    }
+
     /// The keys of `extra` that will not be sent, because the request has a member of that name
     /// that depends on the conversation. A configuration should refuse them.
     #[must_use]
