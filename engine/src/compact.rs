@@ -73,12 +73,11 @@ pub(crate) async fn listen(mut answer: UnboundedReceiver<Message>) -> Compaction
 
 /// A head that is too long for the model that should sum it up is tried again shorter.
 fn refused(failure: Failure) -> Compaction {
+    let too_long = [ErrorClass::ContextOverflow, ErrorClass::PayloadTooLarge];
     let problem = failure.message;
-    match failure.class {
-        ErrorClass::ContextOverflow | ErrorClass::PayloadTooLarge => {
-            Compaction::TooLong { problem }
-        }
-        _ => Compaction::Failed { problem },
+    match too_long.contains(&failure.class) {
+        true => Compaction::TooLong { problem },
+        false => Compaction::Failed { problem },
     }
 }
 

@@ -120,7 +120,7 @@ pub(crate) struct Asking {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) body: Vec<u8>,
-    outgoing: Result<Outgoing, Failure>,
+    outgoing: Result<Outgoing, Box<Failure>>,
 }
 
 /// A run as its processes are told about it.
@@ -233,7 +233,7 @@ impl Performer {
                 self.under_way.insert(id, Job::Request { _task: task, attempt: request.attempt });
             }
             Some(Err(failure)) => {
-                line.answer(Input::ModelClosed { id, closure: Closure::Failed(failure) });
+                line.answer(Input::ModelClosed { id, closure: Closure::Failed(*failure) });
             }
             // Every candidate of the machine has a connection; the list is made from the same one.
             None => line.answer(Input::ModelClosed { id, closure: Closure::Ended }),

@@ -71,7 +71,7 @@ impl Connection {
         &mut self,
         config: &RunConfig,
         request: &SealedRequest,
-    ) -> (Vec<u8>, Result<Outgoing, Failure>) {
+    ) -> (Vec<u8>, Result<Outgoing, Box<Failure>>) {
         let encoded = self.encoder.encode(config, request);
         let body = encoded.body;
         let outgoing = self.outgoing(&encoded.path, &body, request.transport);
@@ -84,21 +84,29 @@ impl Connection {
         &self,
         config: &RunConfig,
         request: &SealedRequest,
-    ) -> Result<Outgoing, Failure> {
+    ) -> Result<Outgoing, Box<Failure>> {
         let mut encoder = Encoder::new(self.provider.dialect, self.provider.options.clone());
         let encoded = encoder.encode(config, request);
         self.outgoing(&encoded.path, &encoded.body, request.transport)
     }
 
-    fn outgoing(&self, path: &str, body: &[u8], transport: Transport) -> Result<Outgoing, Failure> {
+    fn outgoing(
+        &self,
+        path: &str,
+        body: &[u8],
+        transport: Transport,
+    ) -> Result<Outgoing, Box<Failure>> {
         let provider = &self.provider;
-        let client =
-            self.client.clone().map_err(|problem| Failure::new(ErrorClass::Tls, problem))?;
+        let client = self
+            .client
+            .clone()
+            .map_err(|problem| Failure::new(ErrorClass::Tls, problem))
+            .map_err(Box::new)?;
         let url = wire::encode::url(provider.dialect, provider.base_url.as_str(), path);
         let url = Url::parse(&url).map_err(|error| {
             // The base was checked; only a model name can have made it unusable.
             let problem = format!("the path `{path}` makes no URL: {error}");
-            Failure::new(ErrorClass::BadRequest, problem)
+            Box::new(Failure::new(ErrorClass::BadRequest, problem))
         })?;
         Ok(Outgoing {
             dialect: provider.dialect,

@@ -111,15 +111,15 @@ fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// shortened copy of them; these are the originals.
 pub(crate) fn archive(head: &View, state: &State) -> String {
     let transcript = state.frame().transcript();
-    let mut entries = view::visible(transcript);
-    match state.room_data() {
-        Room::Compacting(room) => {
-            let kept = room.order.kept as usize;
-            entries.truncate(entries.len().saturating_sub(kept));
-        }
+    let entries = if let Room::Compacting(room) = state.room_data() {
+        let mut entries = view::visible(transcript);
+        let kept = room.order.kept as usize;
+        entries.truncate(entries.len().saturating_sub(kept));
+        entries
+    } else {
         // Compactions are ordered nowhere else; the copy is better than nothing.
-        _ => entries = view::visible(head.transcript()),
-    }
+        view::visible(head.transcript())
+    };
     let mut lines = String::new();
     for line in entries.into_iter().filter_map(line_of) {
         lines.push_str(&line);

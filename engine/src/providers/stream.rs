@@ -73,10 +73,10 @@ impl Call {
             watch,
             clock,
         };
-        let over = match transport {
-            _ if response_is_error(status) => reading.error_body(&options).await,
-            Transport::Stream => reading.stream(&assessor, &patience).await,
-            Transport::Whole => reading.whole(&assessor, &patience).await,
+        let over = match (response_is_error(status), transport) {
+            (true, _) => reading.error_body(&options).await,
+            (false, Transport::Stream) => reading.stream(&assessor, &patience).await,
+            (false, Transport::Whole) => reading.whole(&assessor, &patience).await,
         };
         match over {
             Over::Closed(closure, end) => {
