@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use machine_spec::Terminal;
 use machine_spec::config::{Candidate, RunConfig};
 use machine_spec::effect::Allowance;
 use machine_spec::ids::CallId;
-use machine_spec::input::{InterruptedBy, ToolReport, ToolStatus};
+use machine_spec::input::{ToolReport, ToolStatus};
 use machine_spec::limits::Limits;
 use machine_spec::message::Entry;
 use machine_spec::policy::Tasks;
@@ -201,15 +200,12 @@ fn report(ended: &Ended) -> ToolReport {
         }
         None => (ToolStatus::Failed, format!("the agent ended with `{kind}` and said nothing")),
     };
-    let (status, output) = match (kind.class(), &ended.terminal) {
-        (TerminalClass::Success, _) => (ToolStatus::Succeeded, said.unwrap_or_default()),
-        (TerminalClass::Warned | TerminalClass::Limit, _)
-        | (TerminalClass::Aborted, Terminal::Interrupted { by: InterruptedBy::TimeLimit, .. }) => {
-            in_part(said)
-        }
-        (TerminalClass::Aborted, _) => (ToolStatus::Cancelled, said.unwrap_or_default()),
+    let (status, output) = match kind.class() {
+        TerminalClass::Success => (ToolStatus::Succeeded, said.unwrap_or_default()),
+        TerminalClass::Warned | TerminalClass::Limit => in_part(said),
+        TerminalClass::Aborted => (ToolStatus::Cancelled, said.unwrap_or_default()),
         // What it said before it failed is no finding.
-        (TerminalClass::Suspended | TerminalClass::Blocked | TerminalClass::Failed, _) => {
+        TerminalClass::Suspended | TerminalClass::Blocked | TerminalClass::Failed => {
             (ToolStatus::Failed, format!("the agent ended with `{kind}`; it has no answer"))
         }
     };

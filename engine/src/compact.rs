@@ -5,6 +5,8 @@
 //! would silently lose what the other half said. Nothing is repeated; whether to try again is the
 //! machine's decision.
 
+use std::sync::Arc;
+
 use machine_spec::config::RunConfig;
 use machine_spec::effect::{SealedRequest, ToolChoice, Transport};
 use machine_spec::ids::{AttemptId, CandidateId};
@@ -23,8 +25,13 @@ summary alone. Tell what the user wants, word for word where it matters; what wa
 what was done, with names of files, commands and their results; what is still open. Answer with the \
 summary only and call no tool.";
 
-/// The request that asks a model for a summary of this head.
-pub(crate) fn request(head: &View, candidate: CandidateId) -> SealedRequest {
+/// The request that asks a model for a summary of this head, without what its endpoint was found
+/// not to know.
+pub(crate) fn request(
+    head: &View,
+    candidate: CandidateId,
+    left_out: Vec<Arc<str>>,
+) -> SealedRequest {
     let mut transcript = head.transcript().clone();
     transcript.append(Entry::Said(Said::words(Origin::Continuation, REQUEST)));
     SealedRequest {
@@ -36,7 +43,7 @@ pub(crate) fn request(head: &View, candidate: CandidateId) -> SealedRequest {
         tools: ToolChoice::None,
         transport: Transport::Stream,
         max_output: None,
-        left_out: Vec::new(),
+        left_out,
     }
 }
 
@@ -197,7 +204,7 @@ mod tests {
     fn the_request_stands_behind_the_head_and_offers_no_tool() {
         let said = Said::words(Origin::User, "hello");
         let head = View::of(&Transcript::from_iter([Entry::Said(said)]));
-        let request = request(&head, CandidateId(1));
+        let request = request(&head, CandidateId(1), vec!["cache_marks".into()]);
         let messages = request.view.messages();
         assert!(matches!(messages[..], [Seen::Said(_), Seen::Said(last)] if last.text == REQUEST));
         assert_eq!(request.tools, machine_spec::effect::ToolChoice::None);

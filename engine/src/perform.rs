@@ -302,10 +302,12 @@ impl Performer {
     }
 
     fn summary_request(&mut self, head: &View, state: &State) -> Result<Outgoing, String> {
-        let candidate = state.frame().sweep().at;
-        let request = compact::request(head, candidate);
+        let sweep = state.frame().sweep();
+        let (candidate, place) = (sweep.at, usize::from(sweep.at.0));
+        let left_out = sweep.left_out.get(place).cloned().unwrap_or_default();
+        let request = compact::request(head, candidate, left_out);
         let config = compact::config(state.frame().config());
-        let connection = self.connections.get_mut(usize::from(candidate.0));
+        let connection = self.connections.get_mut(place);
         let connection = connection.ok_or("the candidate has no connection")?;
         connection.prepare_aside(&config, &request).map_err(|failure| failure.message)
     }

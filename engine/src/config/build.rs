@@ -53,11 +53,7 @@ pub(super) fn setup(
     build.tools(std::mem::take(&mut file.tools), &mut commands);
     let hooks = build.hooks(std::mem::take(&mut file.hooks));
     build.rules(std::mem::take(&mut file.requirements), &mut commands);
-    let approval_timeout_ms = file.approval_timeout_ms.unwrap_or(approve::DEFAULT_TIMEOUT_MS);
-    if approval_timeout_ms == 0 {
-        let message = "must be at least 1 millisecond, found 0";
-        build.problem(Code::ConfigValue, "approval_timeout_ms", message);
-    }
+    let approvals = build.approvals(&mut file);
     let limits = file.limits.clone();
     let agents = Agents {
         tables: std::mem::take(&mut file.agents),
@@ -99,11 +95,7 @@ pub(super) fn setup(
         hooks: hooks.in_order(),
         rules: Rules::new(commands.patterns),
         assessor: Arc::new(Assessor::new(commands.judges).knowing(permits, commands.wants)),
-        approvals: ApprovalRules {
-            absent: file.on_approval,
-            timeout_ms: approval_timeout_ms,
-            queue: file.approval_queue.map(|path| folder.join(path)),
-        },
+        approvals,
         hidden,
         agents: commands.agents,
         memory,
@@ -179,6 +171,16 @@ impl Build<'_> {
             self.problem(Code::ConfigValue, "system_file", message);
             String::new()
         })
+    }
+
+    fn approvals(&mut self, file: &mut ConfigFile) -> ApprovalRules {
+        let timeout_ms = file.approval_timeout_ms.unwrap_or(approve::DEFAULT_TIMEOUT_MS);
+        if timeout_ms == 0 {
+            let message = "must be at least 1 millisecond, found 0";
+            self.problem(Code::ConfigValue, "approval_timeout_ms", message);
+        }
+        let queue = file.approval_queue.take().map(|path| self.folder.join(path));
+        ApprovalRules { absent: file.on_approval, timeout_ms, queue }
     }
 
     fn positive(&mut self, at: &str, key: &str, ms: u64) {

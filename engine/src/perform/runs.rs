@@ -163,7 +163,8 @@ impl Performer {
     pub(crate) fn start_task(&mut self, line: Line, task: TaskId, order: Order) -> Option<Event> {
         let (id, name) = (line.id(), order.name.to_string());
         let paper = self.family.papers.as_ref();
-        let paper = paper.map(|folder| folder.join(format!("{}.{task}.out", self.family.session)));
+        let session = self.family.session.replace('/', "-");
+        let paper = paper.map(|folder| folder.join(format!("{session}.{task}.out")));
         let (store, inline) = (self.store.clone(), self.family.inline);
         // The machine takes the report of a task as it is, so a long one is put aside here.
         let answer = move |mut report: ToolReport| {

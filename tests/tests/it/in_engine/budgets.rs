@@ -3,7 +3,6 @@
 use engine::Event;
 use machine_spec::Terminal;
 use machine_spec::config::Price;
-use machine_spec::input::InterruptedBy;
 use machine_spec::terminal::BudgetKind;
 use tests::scene::{AnswerTable, Scene, Stage};
 
@@ -51,11 +50,8 @@ fn time_is_a_budget() {
     };
     scene.doubles[0].answers.push(silent);
     let acted = act_on(Stage::set(scene));
-    match acted.end() {
-        Terminal::Interrupted { by: InterruptedBy::TimeLimit, .. }
-        | Terminal::BudgetExhausted { kind: BudgetKind::Time, .. } => {}
-        end => panic!("{end:?}"),
-    }
+    let end = Terminal::BudgetExhausted { kind: BudgetKind::Time, limit: 150 };
+    assert_eq!(acted.end(), &end);
     let seen = acted.stage.double("a").wait_for(|seen| seen.iter().all(|one| one.is_abandoned()));
     assert_eq!(seen.len(), 1, "its connection is closed");
 }
