@@ -137,7 +137,7 @@ impl Condition {
     }
 }
 
-fn shortened(problem: &str) -> String {
+pub(crate) fn shortened(problem: &str) -> String {
     match problem.char_indices().nth(LONGEST_PROBLEM) {
         Some((at, _)) => format!("{}…", &problem[..at]),
         None => problem.to_owned(),

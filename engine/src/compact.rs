@@ -5,12 +5,14 @@
 //! would silently lose what the other half said. Nothing is repeated; whether to try again is the
 //! machine's decision.
 
+use std::sync::Arc;
+
 use machine_spec::config::RunConfig;
 use machine_spec::effect::{SealedRequest, ToolChoice, Transport};
-use machine_spec::ids::{AttemptId, CandidateId, EffectId};
+use machine_spec::ids::{AttemptId, CandidateId};
 use machine_spec::input::Compaction;
 use machine_spec::message::{Entry, Origin, Said};
-use machine_spec::model::{BlockKind, Closure, ModelEvent, StopReason};
+use machine_spec::model::{BlockKind, Closure, ErrorClass, Failure, ModelEvent, StopReason};
 use machine_spec::view::View;
 use machine_spec::{Input, because::Owner};
 
@@ -23,8 +25,13 @@ summary alone. Tell what the user wants, word for word where it matters; what wa
 what was done, with names of files, commands and their results; what is still open. Answer with the \
 summary only and call no tool.";
 
-/// The request that asks a model for a summary of this head.
-pub(crate) fn request(head: &View, candidate: CandidateId) -> SealedRequest {
+/// The request that asks a model for a summary of this head, without what its endpoint was found
+/// not to know.
+pub(crate) fn request(
+    head: &View,
+    candidate: CandidateId,
+    left_out: Vec<Arc<str>>,
+) -> SealedRequest {
     let mut transcript = head.transcript().clone();
     transcript.append(Entry::Said(Said::words(Origin::Continuation, REQUEST)));
     SealedRequest {
@@ -36,7 +43,7 @@ pub(crate) fn request(head: &View, candidate: CandidateId) -> SealedRequest {
         tools: ToolChoice::None,
         transport: Transport::Stream,
         max_output: None,
-        left_out: Vec::new(),
+        left_out,
     }
 }
 
@@ -46,16 +53,16 @@ pub(crate) fn config(of: &RunConfig) -> RunConfig {
 }
 
 /// Listens to the answer to such a request, down to its end.
-pub(crate) async fn listen(id: EffectId, mut answer: UnboundedReceiver<Message>) -> Input {
+pub(crate) async fn listen(mut answer: UnboundedReceiver<Message>) -> Compaction {
     let mut draft = Draft::default();
-    let result = loop {
+    loop {
         let Some(message) = answer.recv().await else {
             break failed("the request was given up");
         };
         match message.what {
             What::Answer(Input::ModelSaid { event, .. }) => {
                 if let Some(failure) = draft.hear(event) {
-                    break failed(&failure);
+                    break refused(failure);
                 }
             }
             What::Answer(Input::ModelClosed { closure, .. }) => break draft.close(closure),
@@ -65,10 +72,20 @@ pub(crate) async fn listen(id: EffectId, mut answer: UnboundedReceiver<Message>)
             | What::Deserted
             | What::Bytes(..)
             | What::BodyOver(..)
+            | What::Credential(..)
             | What::Tell(_) => {}
         }
-    };
-    Input::Compacted { id, result }
+    }
+}
+
+/// A head that is too long for the model that should sum it up is tried again shorter.
+fn refused(failure: Failure) -> Compaction {
+    let too_long = [ErrorClass::ContextOverflow, ErrorClass::PayloadTooLarge];
+    let problem = failure.message;
+    match too_long.contains(&failure.class) {
+        true => Compaction::TooLong { problem },
+        false => Compaction::Failed { problem },
+    }
 }
 
 fn failed(problem: &str) -> Compaction {
@@ -85,15 +102,15 @@ struct Draft {
 }
 
 impl Draft {
-    /// Takes an event down; gives the message of a failure.
-    fn hear(&mut self, event: ModelEvent) -> Option<String> {
+    /// Takes an event down; gives a failure that it tells.
+    fn hear(&mut self, event: ModelEvent) -> Option<Failure> {
         match event {
             ModelEvent::BlockBegan { block, kind: BlockKind::Text } => self.texts.push(block),
             ModelEvent::Delta { block, text } if self.texts.contains(&block) => {
                 self.text.push_str(&text);
             }
             ModelEvent::Finished { reason, .. } => self.stop = Some(reason),
-            ModelEvent::Failed(failure) if self.stop.is_none() => return Some(failure.message),
+            ModelEvent::Failed(failure) if self.stop.is_none() => return Some(failure),
             ModelEvent::Began { .. }
             | ModelEvent::BlockBegan { .. }
             | ModelEvent::Delta { .. }
@@ -111,7 +128,7 @@ impl Draft {
                 Compaction::Summarised { text, archive: String::new() }
             }
             (Some(other), _) => failed(&format!("the model stopped with `{other}`")),
-            (None, Closure::Failed(failure)) => failed(&failure.message),
+            (None, Closure::Failed(failure)) => refused(failure),
             (None, Closure::Ended) => failed("the stream ended before the summary was complete"),
         }
     }
@@ -180,14 +197,14 @@ mod tests {
             Ok(text) => Compaction::Summarised { text: text.into(), archive: String::new() },
             Err(problem) => Compaction::Failed { problem: problem.into() },
         };
-        assert_eq!(listen(ID, answer).await, Input::Compacted { id: ID, result });
+        assert_eq!(listen(answer).await, result);
     }
 
     #[test]
     fn the_request_stands_behind_the_head_and_offers_no_tool() {
         let said = Said::words(Origin::User, "hello");
         let head = View::of(&Transcript::from_iter([Entry::Said(said)]));
-        let request = request(&head, CandidateId(1));
+        let request = request(&head, CandidateId(1), vec!["cache_marks".into()]);
         let messages = request.view.messages();
         assert!(matches!(messages[..], [Seen::Said(_), Seen::Said(last)] if last.text == REQUEST));
         assert_eq!(request.tools, machine_spec::effect::ToolChoice::None);

@@ -14,15 +14,19 @@ use machine_spec::model::{BlockKind, ModelEvent};
 use machine_spec::rooms::Room;
 use machine_spec::{Effect, Input, RoomKind, State, Step, Terminal, Transcript, start, step};
 
+use secrecy::ExposeSecret;
+
 use crate::approve::{Absent, Approvals};
 use crate::clock::{Clock, Jitter};
+use crate::credentials;
 use crate::error::EngineError;
 use crate::events::{self, Ending, Event, Observer};
 use crate::inbox::{Inbox, Inputs, What};
 use crate::journal::{Journal, RecordingStatus};
-use crate::perform::{Asking, Nobody, Performer, Prepared, Scene};
+use crate::perform::{Asking, Order, Performer, Prepared, Scene};
 use crate::rules::Rules;
 use crate::setup::Setup;
+use crate::store::Store;
 
 /// How and where a run is carried out, besides its setup.
 #[derive(Clone, Debug)]
@@ -94,9 +98,12 @@ pub async fn run(
     observer: Observer,
     stage: Stage,
 ) -> Result<Ended, EngineError> {
-    let ended = match Driver::begin(setup, inputs, observer.clone(), stage) {
-        Ok((driver, begun)) => driver.drive(begun).await,
-        Err(error) => Err(error),
+    let ended = match credentials::open(setup).await {
+        Ok(setup) => match Driver::begin(setup, inputs, observer.clone(), stage) {
+            Ok((driver, begun)) => driver.drive(begun).await,
+            Err(error) => Err(error),
+        },
+        Err(error) => Err(EngineError::Config(error)),
     };
     let ending = match &ended {
         Ok(ended) => Ending::Designed(ended.terminal.clone()),
@@ -136,10 +143,14 @@ impl Driver {
         let begun = guarded(|| start(journal.config(&setup)))?;
         journal.started(&begun);
         let shown = recording.as_deref().map(|path| path.display().to_string());
+        let folder = store_folder(&setup, recording.as_deref(), &session);
+        let store = Store::new(folder, PathBuf::from(here()), journal.redactor());
         let scene = Scene {
             session: session.clone(),
             cwd: here(),
             transcript_path: recording.as_deref().map(absolute).unwrap_or_default(),
+            recording,
+            store,
         };
         let rules = setup.rules.clone();
         let nobody = || Approvals::by(Absent::with(&setup.approvals));
@@ -192,6 +203,12 @@ impl Driver {
                 self.journal.body_over(id, end, status);
                 None
             }
+            What::Credential(candidate, key) => {
+                // First the eyes are closed, then it is used.
+                self.journal.learn(key.expose_secret());
+                self.performer.set_credential(candidate, key);
+                None
+            }
             What::Tell(event) => {
                 self.observer.tell(self.cleaned(event));
                 None
@@ -220,6 +237,7 @@ impl Driver {
         let stepped = Step { state, effects, trail };
         half.stepped(&stepped);
         let Step { state, effects, .. } = stepped;
+        self.performer.hold(&input, &effects);
         self.tell_about(input, &state, &effects);
         self.carry_out(effects, prepared, &state);
         for warning in self.journal.warnings() {
@@ -266,62 +284,73 @@ impl Driver {
     /// Starts every order, in order.
     fn carry_out(&mut self, effects: Vec<Effect>, mut prepared: Option<Prepared>, state: &State) {
         for effect in effects {
-            let event = match effect {
-                Effect::CallModel { id, request } => {
-                    let line = self.inbox.line(id);
-                    Some(self.performer.call_model(line, &request, prepared.take()))
-                }
-                Effect::RunTool { id, call, name, args, allowance: _ } => {
-                    Some(self.performer.run_tool(self.inbox.line(id), call, name, args))
-                }
-                Effect::StartTask { id, .. } => self.nobody(id, Nobody::ToStart),
-                Effect::AskApproval { id, call, name, args, reason, lineage } => {
-                    let wanted = Asking { call, name, args, reason, lineage };
-                    Some(self.performer.ask_approval(self.inbox.line(id), wanted))
-                }
-                Effect::StoreResult { id, .. } => self.nobody(id, Nobody::ToStore),
-                Effect::RecallMemory { id, .. } => self.nobody(id, Nobody::ToRecall),
-                Effect::FlushMemory { id, .. } => self.nobody(id, Nobody::ToRemember),
-                Effect::RefreshCredential { id, .. } => self.nobody(id, Nobody::ToRefresh),
-                Effect::CheckOutput { id, .. } => self.nobody(id, Nobody::ToCheck),
-                Effect::AskHook { id, hook, question } => {
-                    self.performer.ask_hook(self.inbox.line(id), hook, question, state)
-                }
-                Effect::Compact { id, head, by } => {
-                    self.performer.compact(self.inbox.line(id), &head, by, state);
-                    None
-                }
-                Effect::SetTimer { id, after_ms, because } => {
-                    let line = self.inbox.line(id);
-                    let wait_ms = self.performer.set_timer(line, after_ms, because);
-                    self.announced.take().and_then(|notice| self.retry_event(&notice, wait_ms))
-                }
-                Effect::Cancel { id } => {
-                    self.performer.cancel(id, &mut self.inbox);
-                    self.journal.cancelled(id);
-                    None
-                }
-                // Nothing is carried out in the background yet that could run on alone.
-                Effect::Detach { id } => {
-                    self.inbox.cut(id);
-                    None
-                }
-                Effect::Notify(notice) => self.notice(notice),
-                Effect::Reject(refusal) => Some(Event::InputRefused {
-                    input: refusal.input,
-                    room: refusal.room,
-                    cause: refusal.cause,
-                }),
-                // The loop sees it in the state.
-                Effect::Finish(_) => None,
-            };
-            event.into_iter().for_each(|event| self.observer.tell(event));
+            if let Some(event) = self.carry_out_one(effect, &mut prepared, state) {
+                self.observer.tell(event);
+            }
         }
     }
 
-    fn nobody(&mut self, id: EffectId, what: Nobody) -> Option<Event> {
-        self.performer.answer_for_nobody(&self.inbox.line(id), what);
-        None
+    /// Starts an order; gives what observers see of that.
+    fn carry_out_one(
+        &mut self,
+        effect: Effect,
+        prepared: &mut Option<Prepared>,
+        state: &State,
+    ) -> Option<Event> {
+        match effect {
+            Effect::CallModel { id, request } => {
+                let line = self.inbox.line(id);
+                Some(self.performer.call_model(line, &request, prepared.take()))
+            }
+            Effect::RunTool { id, call, name, args, allowance } => {
+                let order = Order { call, name, args, allowance };
+                Some(self.performer.run_tool(self.inbox.line(id), order))
+            }
+            Effect::StartTask { id, task, call, name, args, allowance } => {
+                let order = Order { call, name, args, allowance };
+                self.performer.start_task(self.inbox.line(id), task, order)
+            }
+            Effect::AskApproval { id, call, name, args, reason, lineage } => {
+                let wanted = Asking { call, name, args, reason, lineage };
+                Some(self.performer.ask_approval(self.inbox.line(id), wanted))
+            }
+            Effect::StoreResult { id, of, .. } => {
+                self.performer.store_result(self.inbox.line(id), of)
+            }
+            Effect::RecallMemory { id, query } => self.performer.recall(self.inbox.line(id), query),
+            Effect::FlushMemory { id, head } => self.performer.flush(self.inbox.line(id), &head),
+            Effect::RefreshCredential { id, candidate } => {
+                self.performer.refresh(self.inbox.line(id), candidate)
+            }
+            Effect::CheckOutput { id, text } => {
+                self.performer.check_output(&self.inbox.line(id), &text)
+            }
+            Effect::AskHook { id, hook, question } => {
+                self.performer.ask_hook(self.inbox.line(id), hook, question, state)
+            }
+            Effect::Compact { id, head, by } => {
+                self.performer.compact(self.inbox.line(id), &head, by, state)
+            }
+            Effect::SetTimer { id, after_ms, because } => {
+                let line = self.inbox.line(id);
+                let wait_ms = self.performer.set_timer(line, after_ms, because);
+                self.announced.take().and_then(|notice| self.retry_event(&notice, wait_ms))
+            }
+            Effect::Cancel { id } => {
+                self.performer.cancel(id, &mut self.inbox);
+                self.journal.cancelled(id);
+                None
+            }
+            Effect::Detach { id } => self.performer.detach(id, &mut self.inbox),
+            Effect::Notify(notice) => self.notice(notice),
+            Effect::Reject(refusal) => Some(Event::InputRefused {
+                input: refusal.input,
+                room: refusal.room,
+                cause: refusal.cause,
+            }),
+            // The loop sees it in the state.
+            Effect::Finish(_) => None,
+        }
     }
 
     fn notice(&mut self, notice: Notice) -> Option<Event> {
@@ -437,6 +466,14 @@ fn guarded(step: impl FnOnce() -> Step) -> Result<Step, EngineError> {
         let told = told.or_else(|| panic.downcast_ref::<&str>().copied());
         EngineError::Bug { problem: told.unwrap_or("an assertion without words").to_owned() }
     })
+}
+
+/// Where a run keeps what does not stand in its conversation: where the configuration says, else
+/// beside its recording, else where the system keeps what may be lost.
+fn store_folder(setup: &Setup, recording: Option<&Path>, session: &str) -> PathBuf {
+    let beside = || recording.map(|path| path.parent().unwrap_or(Path::new("")).to_owned());
+    let lost = || std::env::temp_dir().join(format!("loopwright-{}", session.replace('/', "-")));
+    setup.store_dir.clone().or_else(beside).unwrap_or_else(lost)
 }
 
 fn here() -> String {

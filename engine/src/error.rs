@@ -36,6 +36,8 @@ pub enum Code {
     HookTrouble,
     /// Somebody's word about a call could not be asked for.
     ApprovalTrouble,
+    /// A background run of an agent was to go on without its parent, and cannot.
+    ChildStopped,
     /// The machine broke one of its own invariants.
     Bug,
 }
@@ -53,6 +55,7 @@ impl Code {
         Code::RecordingLost,
         Code::HookTrouble,
         Code::ApprovalTrouble,
+        Code::ChildStopped,
         Code::Bug,
     ];
 
@@ -70,6 +73,7 @@ impl Code {
             Code::RecordingLost => "LW3002",
             Code::HookTrouble => "LW3003",
             Code::ApprovalTrouble => "LW3010",
+            Code::ChildStopped => "LW3011",
             Code::Bug => "LW3900",
         }
     }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use machine_spec::because::Owner;
 use machine_spec::effect::{Gated, HookQuestion, OutputFault};
 use machine_spec::ids::{AttemptId, CallId, EffectId, TaskId};
-use machine_spec::input::{Decision, HookAnswer, InputKind, ToolStatus};
+use machine_spec::input::{Decision, HookAnswer, InputKind, Spent, ToolStatus};
 use machine_spec::message::Orphan;
 use machine_spec::model::{ErrorClass, Failure, StopReason, StreamPhase, Usage};
 use machine_spec::rejection::Cause;
@@ -110,6 +110,12 @@ pub enum Event {
         status: ToolStatus,
         output: String,
     },
+    /// A background task is over.
+    TaskFinished { task: TaskId, tool: String, status: ToolStatus, output: String },
+    /// A run of an agent begins; its events stand in its own recording.
+    ChildStarted { call: CallId, agent: String, recording: Option<String> },
+    /// A run of an agent is over.
+    ChildEnded { call: CallId, agent: String, terminal: TerminalKind, spent: Spent },
     /// The model was reminded of a required tool.
     GuardReminded { tool: String, n: u32 },
     /// The model was warned that it goes in circles.

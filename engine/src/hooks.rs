@@ -112,6 +112,7 @@ pub(crate) async fn ask(
     ]);
     env.extend(hook.env);
     let order = Order {
+        prints_to: None,
         command: &hook.command,
         env,
         hide: &scene.hide,

@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use machine_spec::Input;
-use machine_spec::ids::EffectId;
+use machine_spec::ids::{CandidateId, EffectId};
 use machine_spec::input::InterruptedBy;
 use machine_spec::model::ModelEvent;
 use replay::format::v1::BodyEnd;
+use secrecy::SecretString;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -46,6 +47,8 @@ pub(crate) enum What {
     Bytes(EffectId, u16, Vec<u8>),
     /// The raw response to an effect is over.
     BodyOver(EffectId, BodyEnd, Option<u16>),
+    /// A credential that was looked up again: for the connection, and for nobody's eyes.
+    Credential(CandidateId, SecretString),
     /// Something for observers alone.
     Tell(Event),
 }
@@ -92,6 +95,7 @@ impl Handle {
             | What::Answer(_)
             | What::Bytes(..)
             | What::BodyOver(..)
+            | What::Credential(..)
             | What::Tell(_) => NotHeard::Over(String::new()),
         })
     }
@@ -151,7 +155,11 @@ impl Inbox {
             let from = match &message.what {
                 What::Answer(input) => input.answers(),
                 What::Bytes(id, ..) | What::BodyOver(id, ..) => Some(*id),
-                What::Words(_) | What::Interrupt(_) | What::Deserted | What::Tell(_) => None,
+                What::Words(_)
+                | What::Interrupt(_)
+                | What::Deserted
+                | What::Credential(..)
+                | What::Tell(_) => None,
             };
             if !from.is_some_and(|id| self.cut.contains(&id)) {
                 return message;
@@ -176,6 +184,7 @@ impl Inbox {
                 | What::Answer(_)
                 | What::Bytes(..)
                 | What::BodyOver(..)
+                | What::Credential(..)
                 | What::Tell(_) => {}
             }
         }
@@ -222,6 +231,11 @@ impl Line {
     /// Gives the one and last answer.
     pub(crate) fn answer(&self, input: Input) {
         self.put(What::Answer(input), None);
+    }
+
+    /// Hands over a credential that was looked up again.
+    pub(crate) fn credential(&self, candidate: CandidateId, key: SecretString) {
+        self.put(What::Credential(candidate, key), None);
     }
 
     /// Tells observers something.

@@ -103,6 +103,19 @@ impl Journal {
         }
     }
 
+    /// From here on this is a secret too.
+    pub(crate) fn learn(&mut self, secret: &str) {
+        self.redactor.learn(secret);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.learn(secret);
+        }
+    }
+
+    /// A redactor of its own for somebody else.
+    pub(crate) fn redactor(&self) -> Redactor {
+        self.redactor.clone()
+    }
+
     /// A text for people, without secrets.
     pub(crate) fn clean(&self, text: &str) -> String {
         self.redactor.text(text)

@@ -33,9 +33,11 @@
 
 pub mod approve;
 pub mod assess;
+pub mod children;
 pub mod clock;
 mod compact;
 pub mod config;
+pub mod credentials;
 #[cfg(test)]
 mod double;
 mod driver;
@@ -44,13 +46,17 @@ pub mod events;
 pub mod hooks;
 mod inbox;
 mod journal;
+pub mod memory;
 mod perform;
 pub mod permit;
 mod process;
 mod providers;
+pub mod resume;
 pub mod rules;
 pub mod setup;
+pub mod shape;
 mod signals;
+mod store;
 pub mod tools;
 
 pub use approve::{Approvals, Approver};

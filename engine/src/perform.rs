@@ -4,15 +4,13 @@
 //! cancels: a response's connection is closed, a process group is asked to end and then killed.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use machine_spec::config::RunConfig;
 use machine_spec::effect::{HookQuestion, SealedRequest, TimerFor};
-use machine_spec::ids::{AttemptId, CallId, EffectId, HookId};
-use machine_spec::input::{
-    Compaction, Decision, HookAnswer, OutputVerdict, Recall, Refresh, Stored, ToolReport,
-    ToolStatus,
-};
+use machine_spec::ids::{AttemptId, CallId, EffectId, HookId, TaskId};
+use machine_spec::input::{Compaction, Decision, HookAnswer};
 use machine_spec::model::{Closure, ErrorClass, Failure};
 use machine_spec::policy::Compactor;
 use machine_spec::view::View;
@@ -28,10 +26,19 @@ use crate::error::Code;
 use crate::events::{Event, Names};
 use crate::hooks::{self, Hook, HookScene, Question};
 use crate::inbox::{Inbox, Line, Owed};
+use crate::memory::Memory;
 use crate::process::Leave;
 use crate::providers::{Call, Connection, Outgoing};
 use crate::setup::Setup;
-use crate::tools::{self, Tool, ToolScene};
+use crate::shape::Shape;
+use crate::store::{self, Kept, Store};
+use crate::tools::{Tool, ToolScene};
+
+mod keep;
+mod runs;
+
+pub(crate) use runs::Order;
+use runs::{Family, Runner};
 
 /// How long processes that were killed at the end of a run may take to disappear.
 const LAST_GRACE_MS: u64 = 3_000;
@@ -53,6 +60,12 @@ pub(crate) struct Performer {
     hook_scene: HookScene,
     approvals: Approvals,
     approval_timeout_ms: u64,
+    store: Store,
+    /// The whole output of the tool that has just come back, if the machine wants it kept.
+    held: Option<(EffectId, String)>,
+    memory: Option<Arc<dyn Memory>>,
+    shape: Option<Shape>,
+    family: Family,
     clock: Clock,
     jitter: Jitter,
     names: Names,
@@ -67,7 +80,9 @@ enum Job {
     /// A wait, or a summary that is being written.
     Wait { _task: Task },
     /// A call of a tool.
-    Tool(Process, CallId, String),
+    Tool(Runner, CallId, String),
+    /// A background task.
+    Task(Runner, TaskId, String),
     /// A hook.
     Hook(Process, String),
     /// A question to somebody about a call.
@@ -101,22 +116,11 @@ pub(crate) struct Asking {
     pub(crate) lineage: Vec<String>,
 }
 
-/// Whom an order would need.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Nobody {
-    ToStore,
-    ToRecall,
-    ToRemember,
-    ToRefresh,
-    ToCheck,
-    ToStart,
-}
-
 /// A request that was made ready when its step was recorded.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) body: Vec<u8>,
-    outgoing: Result<Outgoing, Failure>,
+    outgoing: Result<Outgoing, Box<Failure>>,
 }
 
 /// A run as its processes are told about it.
@@ -125,6 +129,10 @@ pub(crate) struct Scene {
     pub(crate) session: String,
     pub(crate) cwd: String,
     pub(crate) transcript_path: String,
+    /// Where the run is recorded; what belongs to it lies beside.
+    pub(crate) recording: Option<PathBuf>,
+    /// Where it keeps what does not stand in the conversation.
+    pub(crate) store: Store,
 }
 
 impl Performer {
@@ -136,6 +144,7 @@ impl Performer {
         jitter: Jitter,
     ) -> Performer {
         let grace_ms = PROCESS_GRACE_MS.min(setup.machine.limits.settle_grace_ms / 2);
+        let family = Family::of(&setup, &approvals, &scene, &clock);
         let tool_scene =
             ToolScene { session: scene.session.clone(), hide: setup.hidden.clone(), grace_ms };
         let hook_scene = HookScene {
@@ -150,6 +159,7 @@ impl Performer {
             hooks: setup.hooks.iter().map(|hook| hook.name.clone()).collect(),
         };
         Performer {
+            family,
             connections: setup.providers.into_iter().map(Connection::to).collect(),
             tools: setup.tools,
             hooks: setup.hooks,
@@ -158,6 +168,10 @@ impl Performer {
             hook_scene,
             approvals,
             approval_timeout_ms: setup.approvals.timeout_ms,
+            store: scene.store,
+            held: None,
+            memory: setup.memory,
+            shape: setup.shape,
             clock,
             jitter,
             names,
@@ -219,7 +233,7 @@ impl Performer {
                 self.under_way.insert(id, Job::Request { _task: task, attempt: request.attempt });
             }
             Some(Err(failure)) => {
-                line.answer(Input::ModelClosed { id, closure: Closure::Failed(failure) });
+                line.answer(Input::ModelClosed { id, closure: Closure::Failed(*failure) });
             }
             // Every candidate of the machine has a connection; the list is made from the same one.
             None => line.answer(Input::ModelClosed { id, closure: Closure::Ended }),
@@ -234,22 +248,37 @@ impl Performer {
     }
 
     /// Summarises the head of the conversation.
-    pub(crate) fn compact(&mut self, line: Line, head: &View, by: Compactor, state: &State) {
+    pub(crate) fn compact(
+        &mut self,
+        line: Line,
+        head: &View,
+        by: Compactor,
+        state: &State,
+    ) -> Option<Event> {
         let id = line.id();
+        let whole = store::archive(head, state);
+        let store = self.store.clone();
+        // A head that cannot be kept is summed up all the same.
+        let archive = move || store.keep(Kept::Archive, &whole).unwrap_or_default();
         let request = match by {
             Compactor::Model => self.summary_request(head, state),
             // The machine orders no compaction when it is off; without a model it costs nothing.
             Compactor::Summary | Compactor::Off => {
                 let text = machine_spec::summary::summarise(head);
-                let result = Compaction::Summarised { text, archive: String::new() };
-                return line.answer(Input::Compacted { id, result });
+                let result = Compaction::Summarised { text: text.clone(), archive: String::new() };
+                self.aside(line, Input::Compacted { id, result }, move || {
+                    let result = Compaction::Summarised { text, archive: archive() };
+                    Input::Compacted { id, result }
+                });
+                return None;
             }
         };
         let outgoing = match request {
             Ok(outgoing) => outgoing,
             Err(problem) => {
                 let result = Compaction::Failed { problem };
-                return line.answer(Input::Compacted { id, result });
+                line.answer(Input::Compacted { id, result });
+                return None;
             }
         };
         let (private, answer) = Line::private(id);
@@ -258,62 +287,29 @@ impl Performer {
         let result = Compaction::Failed { problem: LOST.to_owned() };
         let owed = Owed::new(line, Input::Compacted { id, result });
         let task = tokio::spawn(async move {
-            let ((), summary) = tokio::join!(call.run(), compact::listen(id, answer));
-            owed.pay(summary);
+            let ((), result) = tokio::join!(call.run(), compact::listen(answer));
+            let result = match result {
+                Compaction::Summarised { text, .. } => {
+                    let archive = tokio::task::spawn_blocking(archive).await.unwrap_or_default();
+                    Compaction::Summarised { text, archive }
+                }
+                failed @ (Compaction::TooLong { .. } | Compaction::Failed { .. }) => failed,
+            };
+            owed.pay(Input::Compacted { id, result });
         });
         self.under_way.insert(id, Job::Wait { _task: Task(task.abort_handle()) });
+        None
     }
 
     fn summary_request(&mut self, head: &View, state: &State) -> Result<Outgoing, String> {
-        let candidate = state.frame().sweep().at;
-        let request = compact::request(head, candidate);
+        let sweep = state.frame().sweep();
+        let (candidate, place) = (sweep.at, usize::from(sweep.at.0));
+        let left_out = sweep.left_out.get(place).cloned().unwrap_or_default();
+        let request = compact::request(head, candidate, left_out);
         let config = compact::config(state.frame().config());
-        let connection = self.connections.get_mut(usize::from(candidate.0));
+        let connection = self.connections.get_mut(place);
         let connection = connection.ok_or("the candidate has no connection")?;
         connection.prepare_aside(&config, &request).map_err(|failure| failure.message)
-    }
-
-    /// Starts a call of a tool.
-    pub(crate) fn run_tool(
-        &mut self,
-        line: Line,
-        call: CallId,
-        name: Arc<str>,
-        args: Arc<str>,
-    ) -> Event {
-        let id = line.id();
-        let event =
-            Event::ToolStarted { call, effect: id, tool: name.to_string(), args: args.to_string() };
-        let tool = self.tools.get(&*name).cloned();
-        let scene = Arc::clone(&self.tool_scene);
-        let (leave, receiver) = watch::channel(Leave::GoOn);
-        let report = ToolReport::new(ToolStatus::Failed, LOST.to_owned());
-        let owed = Owed::new(line, Input::ToolReturned { id, report });
-        let task = tokio::spawn(async move {
-            let report = tools::run(tool, call, args, scene, receiver).await;
-            owed.pay(Input::ToolReturned { id, report });
-        });
-        self.under_way.insert(id, Job::Tool(Process { leave, task }, call, name.to_string()));
-        event
-    }
-
-    /// Answers an order that this engine has nobody for.
-    pub(crate) fn answer_for_nobody(&mut self, line: &Line, what: Nobody) {
-        let id = line.id();
-        let problem = "this engine has nobody for it".to_owned();
-        line.answer(match what {
-            Nobody::ToStore => Input::ResultStored { id, result: Stored::Failed { problem } },
-            Nobody::ToRecall => Input::MemoryRecalled { id, result: Recall::Failed { problem } },
-            Nobody::ToRemember => Input::MemoryFlushed { id, result: Stored::Failed { problem } },
-            Nobody::ToRefresh => {
-                Input::CredentialRefreshed { id, result: Refresh::Failed { problem } }
-            }
-            Nobody::ToCheck => Input::OutputChecked { id, verdict: OutputVerdict::Fits },
-            Nobody::ToStart => {
-                let report = ToolReport::new(ToolStatus::Failed, problem);
-                Input::TaskEnded { id, report }
-            }
-        });
     }
 
     /// Asks somebody whether a call may run.
@@ -416,7 +412,11 @@ impl Performer {
                 self.under_way.remove(&id);
                 inbox.cut(id);
             }
-            Some(Job::Tool(process, ..)) => process.ask_to_stop(),
+            Some(Job::Tool(runner, ..)) => runner.ask_to_stop(),
+            Some(Job::Task(runner, ..)) => {
+                runner.ask_to_stop();
+                inbox.cut(id);
+            }
             Some(Job::Hook(process, _)) => {
                 process.ask_to_stop();
                 inbox.cut(id);
@@ -429,7 +429,13 @@ impl Performer {
     pub(crate) fn attempt(&self, id: EffectId) -> Option<AttemptId> {
         match self.under_way.get(&id) {
             Some(Job::Request { attempt, .. }) => Some(*attempt),
-            Some(Job::Wait { .. } | Job::Tool(..) | Job::Hook(..) | Job::Approval { .. })
+            Some(
+                Job::Wait { .. }
+                | Job::Tool(..)
+                | Job::Task(..)
+                | Job::Hook(..)
+                | Job::Approval { .. },
+            )
             | None => None,
         }
     }
@@ -444,7 +450,6 @@ impl Performer {
             | Input::MemoryFlushed { id, .. }
             | Input::CredentialRefreshed { id, .. }
             | Input::ResultStored { id, .. }
-            | Input::TaskEnded { id, .. }
             | Input::OutputChecked { id, .. }
             | Input::Compacted { id, .. } => {
                 self.under_way.remove(id);
@@ -461,6 +466,11 @@ impl Performer {
                 };
                 Some(Event::ApprovalGiven { call, tool, decision: decision.clone() })
             }
+            Input::TaskEnded { id, report } => {
+                let Some(Job::Task(_, task, tool)) = self.under_way.remove(id) else { return None };
+                let (status, output) = (report.status, report.output.clone());
+                Some(Event::TaskFinished { task, tool, status, output })
+            }
             Input::HookAnswered { id, answer } => {
                 let Some(Job::Hook(_, hook)) = self.under_way.remove(id) else { return None };
                 Some(Event::HookFinished { hook, answer: answer.clone() })
@@ -470,20 +480,19 @@ impl Performer {
 
     /// The run is over: stops everything and waits, within bounds, until nothing is left.
     pub(crate) async fn close(self) {
-        let mut processes = Vec::new();
+        let mut ended = Vec::new();
         for job in self.under_way.into_values() {
             match job {
                 Job::Request { .. } | Job::Wait { .. } | Job::Approval { .. } => {}
-                Job::Tool(process, ..) | Job::Hook(process, _) => {
-                    process.leave.send_replace(Leave::Kill);
-                    processes.push(process.task);
-                }
+                Job::Tool(runner, ..) => ended.push(runner.end_now()),
+                Job::Hook(process, _) => ended.push(Runner::Process(process).end_now()),
+                // One that was told to stop, or to go on alone, is doing so.
+                Job::Task(runner, ..) => ended.push(runner.end_unless_told()),
             }
         }
         within_ms(LAST_GRACE_MS, async {
-            for task in processes {
-                // A task that panicked has let go of its process, which is killed with it.
-                let _ = task.await;
+            for end in ended {
+                end.await;
             }
         })
         .await;

@@ -4,15 +4,16 @@
 //! does, the function comes back: a process that floods is read to its end in bounded memory, one
 //! that never ends is stopped, one that ignores the request to stop is killed, and what it left
 //! behind in its group is killed with it. A process that means to outlive its caller must leave
-//! the group (`setsid`).
+//! the group (`setsid`), or print to a file and be let go.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::process::{ExitStatus, Stdio};
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::select;
@@ -57,6 +58,9 @@ pub(crate) struct Order<'a> {
     pub(crate) stdout: Capture,
     /// What is kept of its errors.
     pub(crate) stderr: Capture,
+    /// The file it prints to, output and errors in one, when it may outlive us: a pipe that nobody
+    /// reads any more would end it.
+    pub(crate) prints_to: Option<&'a Path>,
 }
 
 /// Whether a process may go on.
@@ -68,6 +72,8 @@ pub(crate) enum Leave {
     Stop,
     /// It must end now.
     Kill,
+    /// It may go on for ever, and nobody watches it any more.
+    Alone,
 }
 
 /// How a process ended.
@@ -81,6 +87,8 @@ pub(crate) enum End {
     TimedOut,
     /// It was stopped because it lost its leave.
     Stopped,
+    /// It was let go and runs on.
+    LetGo,
     /// It could not be started.
     NotStarted(String),
 }
@@ -100,28 +108,79 @@ pub(crate) struct Remains {
 pub(crate) async fn run(order: Order<'_>, mut leave: watch::Receiver<Leave>) -> Remains {
     let (mut stdout, mut stderr) = (order.stdout, order.stderr);
     let mut command = wrapped(order.command, order.env, order.hide, order.cwd);
-    let mut child = match command.spawn() {
-        Ok(child) => child,
+    let started = paper(order.prints_to).and_then(|paper| {
+        print_to(&mut command, paper);
+        command.spawn()
+    });
+    let mut child = match started {
+        Ok(child) => Leash { child, held: true },
         Err(error) => {
             let problem = why_not_started(&order.command[0], order.cwd, &error);
             return Remains { end: End::NotStarted(problem), stdout, stderr };
         }
     };
-    let (input, out, err) = (child.stdin().take(), child.stdout().take(), child.stderr().take());
+    let started = &mut *child.child;
+    let (input, out, err) =
+        (started.stdin().take(), started.stdout().take(), started.stderr().take());
     let end = {
         let feed = feed(input, order.stdin);
         let all = async {
             tokio::join!(drain(out, &mut stdout), drain(err, &mut stderr), feed);
         };
         let mut pipes = Pipes { open: true, all: pin!(all) };
-        let end = watch_over(&mut *child, &mut pipes, order.timeout_ms, &mut leave).await;
+        let end = watch_over(&mut *started, &mut pipes, order.timeout_ms, &mut leave).await;
         if matches!(end, End::TimedOut | End::Stopped) {
-            ask_to_end(&mut *child, &mut pipes, order.grace_ms, &mut leave).await;
+            ask_to_end(&mut *started, &mut pipes, order.grace_ms, &mut leave).await;
         }
-        clean_up(&mut *child, &mut pipes).await;
+        if end != End::LetGo {
+            clean_up(&mut *started, &mut pipes).await;
+        }
         end
     };
+    child.held = false;
+    if let (Some(path), true) = (order.prints_to, end != End::LetGo) {
+        collect(path, &mut stdout).await;
+    }
     Remains { end, stdout, stderr }
+}
+
+/// A process whose group ends when nobody watches it any more, unless it was let go.
+struct Leash {
+    child: Box<dyn ChildWrapper>,
+    held: bool,
+}
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        if self.held {
+            // A group that is gone already cannot be killed, which is no error.
+            let _ = self.child.start_kill();
+        }
+    }
+}
+
+/// The file that a process prints to, made empty.
+fn paper(path: Option<&Path>) -> io::Result<Option<(File, File)>> {
+    let Some(path) = path else { return Ok(None) };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let file = File::create(path)?;
+    let same = file.try_clone()?;
+    Ok(Some((file, same)))
+}
+
+fn print_to(command: &mut CommandWrap, paper: Option<(File, File)>) {
+    if let Some((out, err)) = paper {
+        command.command_mut().stdout(Stdio::from(out)).stderr(Stdio::from(err));
+    }
+}
+
+/// Reads what a process has printed to its file, in bounded memory, and throws the file away.
+async fn collect(path: &Path, into: &mut Capture) {
+    drain(tokio::fs::File::open(path).await.ok(), into).await;
+    // What cannot be removed lies beside the recording and harms nobody.
+    let _ = tokio::fs::remove_file(path).await;
 }
 
 fn wrapped(
@@ -141,7 +200,7 @@ fn wrapped(
             process.current_dir(cwd);
         }
     });
-    wrapped.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
+    wrapped.wrap(ProcessGroup::leader());
     wrapped
 }
 
@@ -176,7 +235,7 @@ async fn watch_over<F: Future<Output = ()>>(
             biased;
             status = child.wait() => return how_it_ended(status),
             () = pipes.serve() => {}
-            () = lost(leave, Leave::Stop) => return End::Stopped,
+            end = told_otherwise(leave) => return end,
             () = &mut deadline => return End::TimedOut,
         }
     }
@@ -199,7 +258,7 @@ async fn ask_to_end<F: Future<Output = ()>>(
             biased;
             _ = child.wait(), if leader_lives => leader_lives = false,
             () = pipes.serve() => {}
-            () = lost(leave, Leave::Kill) => return,
+            () = killed(leave) => return,
             () = &mut grace => return,
         }
     }
@@ -224,14 +283,17 @@ async fn clean_up<F: Future<Output = ()>>(child: &mut dyn ChildWrapper, pipes: &
     }
 }
 
-/// Ready once the leave is as little as this. Whoever gives it and is gone has given it up.
-async fn lost(leave: &mut watch::Receiver<Leave>, least: Leave) {
-    let enough = |leave: &Leave| match least {
-        Leave::GoOn => true,
-        Leave::Stop => *leave != Leave::GoOn,
-        Leave::Kill => *leave == Leave::Kill,
-    };
-    let _ = leave.wait_for(enough).await;
+/// Ready once the process may not simply go on. Whoever gives it leave and is gone has given it up.
+async fn told_otherwise(leave: &mut watch::Receiver<Leave>) -> End {
+    match leave.wait_for(|leave| *leave != Leave::GoOn).await.as_deref() {
+        Ok(Leave::Alone) => End::LetGo,
+        Ok(Leave::GoOn | Leave::Stop | Leave::Kill) | Err(_) => End::Stopped,
+    }
+}
+
+/// Ready once the process must end now.
+async fn killed(leave: &mut watch::Receiver<Leave>) {
+    let _ = leave.wait_for(|leave| *leave == Leave::Kill).await;
 }
 
 fn how_it_ended(status: io::Result<ExitStatus>) -> End {

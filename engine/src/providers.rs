@@ -3,17 +3,17 @@
 //! The dialects come from `wire`; here are the address, the headers, the credentials and the
 //! watchdogs. Nothing is repeated here, redirected or followed up: only the machine retries.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use machine_spec::config::RunConfig;
-use machine_spec::effect::SealedRequest;
+use machine_spec::effect::{SealedRequest, Transport};
 use machine_spec::model::{ErrorClass, Failure};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url, redirect, retry};
 use secrecy::{ExposeSecret, SecretString};
 use wire::Dialect;
-use wire::encode::Encoder;
+use wire::encode::{EncodeOptions, Encoder};
 
 use crate::setup::{Auth, Patience, Provider};
 
@@ -28,7 +28,7 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 /// A provider, ready to be asked.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    provider: Provider,
+    provider: Arc<Provider>,
     encoder: Encoder,
     client: Result<Client, String>,
 }
@@ -42,6 +42,9 @@ pub(crate) struct Outgoing {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
     pub(crate) patience: Patience,
+    pub(crate) transport: Transport,
+    /// What the encoder was told: it decides what a repetition can leave out.
+    pub(crate) options: EncodeOptions,
 }
 
 impl Connection {
@@ -49,7 +52,18 @@ impl Connection {
     pub(crate) fn to(provider: Provider) -> Connection {
         let encoder = Encoder::new(provider.dialect, provider.options.clone());
         let client = client(&provider);
-        Connection { provider, encoder, client }
+        Connection { provider: Arc::new(provider), encoder, client }
+    }
+
+    /// Whom it leads to.
+    pub(crate) fn provider(&self) -> &Arc<Provider> {
+        &self.provider
+    }
+
+    /// Proves from here on with this key who sends its requests.
+    pub(crate) fn set_key(&mut self, key: SecretString) {
+        let provider = Arc::make_mut(&mut self.provider);
+        provider.auth = provider.auth.with(key);
     }
 
     /// Makes a request ready. The body is what the recording notes, even if it cannot be sent.
@@ -57,10 +71,10 @@ impl Connection {
         &mut self,
         config: &RunConfig,
         request: &SealedRequest,
-    ) -> (Vec<u8>, Result<Outgoing, Failure>) {
+    ) -> (Vec<u8>, Result<Outgoing, Box<Failure>>) {
         let encoded = self.encoder.encode(config, request);
         let body = encoded.body;
-        let outgoing = self.outgoing(&encoded.path, &body);
+        let outgoing = self.outgoing(&encoded.path, &body, request.transport);
         (body, outgoing)
     }
 
@@ -70,29 +84,39 @@ impl Connection {
         &self,
         config: &RunConfig,
         request: &SealedRequest,
-    ) -> Result<Outgoing, Failure> {
+    ) -> Result<Outgoing, Box<Failure>> {
         let mut encoder = Encoder::new(self.provider.dialect, self.provider.options.clone());
         let encoded = encoder.encode(config, request);
-        self.outgoing(&encoded.path, &encoded.body)
+        self.outgoing(&encoded.path, &encoded.body, request.transport)
     }
 
-    fn outgoing(&self, path: &str, body: &[u8]) -> Result<Outgoing, Failure> {
+    fn outgoing(
+        &self,
+        path: &str,
+        body: &[u8],
+        transport: Transport,
+    ) -> Result<Outgoing, Box<Failure>> {
         let provider = &self.provider;
-        let client =
-            self.client.clone().map_err(|problem| Failure::new(ErrorClass::Tls, problem))?;
+        let client = self
+            .client
+            .clone()
+            .map_err(|problem| Failure::new(ErrorClass::Tls, problem))
+            .map_err(Box::new)?;
         let url = wire::encode::url(provider.dialect, provider.base_url.as_str(), path);
         let url = Url::parse(&url).map_err(|error| {
             // The base was checked; only a model name can have made it unusable.
             let problem = format!("the path `{path}` makes no URL: {error}");
-            Failure::new(ErrorClass::BadRequest, problem)
+            Box::new(Failure::new(ErrorClass::BadRequest, problem))
         })?;
         Ok(Outgoing {
             dialect: provider.dialect,
             client,
             url,
-            headers: headers(provider),
+            headers: headers(provider, transport),
             body: body.to_vec(),
             patience: provider.patience,
+            transport,
+            options: provider.options.clone(),
         })
     }
 }
@@ -137,10 +161,10 @@ fn install_crypto() {
     });
 }
 
-fn headers(provider: &Provider) -> HeaderMap {
+fn headers(provider: &Provider, transport: Transport) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(ACCEPT, HeaderValue::from_static(accepted(provider.dialect)));
+    headers.insert(ACCEPT, HeaderValue::from_static(accepted(provider.dialect, transport)));
     if provider.dialect == Dialect::Anthropic {
         let version = HeaderValue::from_static(ANTHROPIC_VERSION);
         headers.insert(HeaderName::from_static("anthropic-version"), version);
@@ -166,12 +190,14 @@ fn secret(prefix: &str, key: &SecretString) -> Option<HeaderValue> {
     Some(value)
 }
 
-const fn accepted(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Anthropic | Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Gemini => {
-            "text/event-stream"
-        }
-        Dialect::Ollama => "application/x-ndjson",
+const fn accepted(dialect: Dialect, transport: Transport) -> &'static str {
+    match (transport, dialect) {
+        (Transport::Whole, _) => "application/json",
+        (
+            Transport::Stream,
+            Dialect::Anthropic | Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Gemini,
+        ) => "text/event-stream",
+        (Transport::Stream, Dialect::Ollama) => "application/x-ndjson",
     }
 }
 

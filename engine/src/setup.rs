@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use machine_spec::config::{DeferredCall, RunConfig};
-use machine_spec::{State, Terminal};
+use machine_spec::config::RunConfig;
 use replay::redact::Redactor;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
@@ -15,8 +14,12 @@ use wire::encode::EncodeOptions;
 
 use crate::approve::ApprovalRules;
 use crate::assess::Assessor;
+use crate::children::Agent;
+use crate::credentials::KeySource;
 use crate::hooks::Hook;
+use crate::memory::Memory;
 use crate::rules::Rules;
+use crate::shape::Shape;
 use crate::tools::Tool;
 
 /// Everything a run needs.
@@ -39,25 +42,19 @@ pub struct Setup {
     pub approvals: ApprovalRules,
     /// Environment variables that hold keys: no tool and no hook sees them.
     pub hidden: Vec<String>,
+    /// The agents by name: tools whose calls are runs of their own.
+    pub agents: BTreeMap<String, Arc<Agent>>,
+    /// What remembers, if anything does.
+    pub memory: Option<Arc<dyn Memory>>,
+    /// The wanted shape of the answer.
+    pub shape: Option<Shape>,
+    /// Where large results and archives are kept; beside the recording when absent.
+    pub store_dir: Option<PathBuf>,
     /// Where the configuration came from, for people.
     pub origin: Option<PathBuf>,
 }
 
 impl Setup {
-    /// Goes on where an earlier run of the session ended: with what was said in it, and with the
-    /// call it left pending, which is judged by what is known of the tools today.
-    pub fn go_on_from(&mut self, state: &State) {
-        self.machine.history = state.frame().transcript().settled();
-        self.machine.deferred = match state.terminal() {
-            Some(Terminal::ToolDeferred { call }) => {
-                let facts = self.assessor.facts(&call.name, &call.args);
-                Some(DeferredCall { facts, ..call.clone() })
-            }
-            // Every other ending leaves nothing pending.
-            Some(_) | None => None,
-        };
-    }
-
     /// A redactor for all secrets of this setup.
     #[must_use]
     pub fn redactor(&self) -> Redactor {
@@ -90,6 +87,8 @@ pub struct Provider {
     pub base_url: Url,
     /// How requests prove who sends them.
     pub auth: Auth,
+    /// Where its key comes from.
+    pub key: KeySource,
     /// Further headers of every request. They may be secret and are treated so.
     pub headers: BTreeMap<String, SecretString>,
     /// How long it may take.
@@ -119,6 +118,22 @@ impl Auth {
             Auth::None => None,
             Auth::ApiKey(key) | Auth::Bearer(key) | Auth::GoogleKey(key) => Some(key),
         }
+    }
+
+    /// The same proof with another key.
+    #[must_use]
+    pub fn with(&self, key: SecretString) -> Auth {
+        match self {
+            Auth::None => Auth::None,
+            Auth::ApiKey(_) => Auth::ApiKey(key),
+            Auth::Bearer(_) => Auth::Bearer(key),
+            Auth::GoogleKey(_) => Auth::GoogleKey(key),
+        }
+    }
+
+    /// Whether this is the key already.
+    pub(crate) fn is(&self, key: &SecretString) -> bool {
+        self.secret().is_some_and(|own| own.expose_secret() == key.expose_secret())
     }
 }
 

@@ -26,7 +26,8 @@ pub struct Tool {
     pub command: Vec<String>,
     /// How long a call may take, in milliseconds.
     pub timeout_ms: u64,
-    /// The most bytes of its output that go to the model; more is cut in the middle.
+    /// The most bytes of its output that are taken; of more, the middle is lost. How much of them
+    /// stands in the conversation is for the machine to decide.
     pub max_output_bytes: usize,
     /// Variables to set for it.
     pub env: BTreeMap<String, String>,
@@ -43,19 +44,21 @@ pub(crate) struct ToolScene {
     pub(crate) grace_ms: u64,
 }
 
-/// Runs one call.
+/// Runs one call; nothing comes back of one that was let go. One that may be let go prints to a
+/// file.
 pub(crate) async fn run(
     tool: Option<Arc<Tool>>,
     call: CallId,
     args: Arc<str>,
     scene: Arc<ToolScene>,
     leave: watch::Receiver<Leave>,
-) -> ToolReport {
+    prints_to: Option<PathBuf>,
+) -> Option<ToolReport> {
     let Some(tool) = tool else {
         // The gate lets no call pass whose tool the machine does not know; only a setup that was
         // put together by hand can come here.
         let output = "the tool is declared, but there is no command for it".to_owned();
-        return ToolReport::new(ToolStatus::Failed, output);
+        return Some(ToolReport::new(ToolStatus::Failed, output));
     };
     let mut env = BTreeMap::from([
         ("LOOPWRIGHT_TOOL".to_owned(), tool.name.clone()),
@@ -73,8 +76,10 @@ pub(crate) async fn run(
         grace_ms: scene.grace_ms,
         stdout: Capture::halves(tool.max_output_bytes),
         stderr: Capture::tail(STDERR_ROOM.min(tool.max_output_bytes)),
+        prints_to: prints_to.as_deref(),
     };
-    report(process::run(order, leave).await, tool.timeout_ms)
+    let remains = process::run(order, leave).await;
+    (remains.end != End::LetGo).then(|| report(remains, tool.timeout_ms))
 }
 
 /// What the model may know of how a call went.
@@ -86,7 +91,7 @@ fn report(remains: Remains, timeout_ms: u64) -> ToolReport {
         End::TimedOut => {
             (ToolStatus::TimedOut, Some(format!("stopped at its limit of {timeout_ms} ms")))
         }
-        End::Stopped => (ToolStatus::Cancelled, None),
+        End::Stopped | End::LetGo => (ToolStatus::Cancelled, None),
         End::NotStarted(problem) => {
             return ToolReport::new(ToolStatus::Failed, problem.clone());
         }
@@ -133,7 +138,9 @@ mod tests {
     async fn report(tool: Tool) -> ToolReport {
         let scene = ToolScene { session: "s1".into(), hide: vec![], grace_ms: 100 };
         let (_leave, leave) = watch::channel(Leave::GoOn);
-        run(Some(Arc::new(tool)), CallId(7), "{\"a\":1}".into(), Arc::new(scene), leave).await
+        let args = "{\"a\":1}".into();
+        let report = run(Some(Arc::new(tool)), CallId(7), args, Arc::new(scene), leave, None).await;
+        report.expect("nobody let it go")
     }
 
     #[rstest]

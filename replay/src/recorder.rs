@@ -172,6 +172,11 @@ impl<S: Sink> Recorder<S> {
         &self.header
     }
 
+    /// Keeps this out too, from here on.
+    pub fn learn(&mut self, secret: &str) {
+        self.redactor.learn(secret);
+    }
+
     /// The inputs to step instead of this one: the same, without secrets.
     pub fn admit(&mut self, input: Input) -> Admitted {
         self.redactor.admit(input)

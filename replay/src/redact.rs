@@ -39,24 +39,31 @@ impl Redactor {
     /// A redactor for these secrets. Those shorter than [`SHORTEST_SECRET`] are not looked for.
     #[must_use]
     pub fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Redactor {
-        let mut forms: Vec<String> = Vec::new();
+        let mut redactor = Redactor::default();
         for secret in secrets {
-            let secret = secret.as_ref().trim();
-            // A part of the replacement itself could never be taken out.
-            if secret.len() < SHORTEST_SECRET || REPLACEMENT.contains(secret) {
-                continue;
-            }
-            let mut form = secret.to_owned();
-            for _ in ESCAPES {
-                forms.push(form.clone());
-                form = escaped(&form);
-            }
+            redactor.learn(secret.as_ref());
+        }
+        redactor
+    }
+
+    /// Takes out this secret too, from here on.
+    pub fn learn(&mut self, secret: &str) {
+        let secret = secret.trim();
+        // A part of the replacement itself could never be taken out.
+        if secret.len() < SHORTEST_SECRET || REPLACEMENT.contains(secret) {
+            return;
+        }
+        let mut form = secret.to_owned();
+        for _ in ESCAPES {
+            self.finders.push(Finder::new(form.as_bytes()).into_owned());
+            form = escaped(&form);
         }
         // The longest first: a secret that contains another is replaced whole.
-        forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        forms.dedup();
-        let finders = forms.iter().map(|form| Finder::new(form.as_bytes()).into_owned()).collect();
-        Redactor { finders, held: BTreeMap::new(), touched: BTreeMap::new() }
+        self.finders.sort_by(|a, b| {
+            let (a, b) = (a.needle(), b.needle());
+            b.len().cmp(&a.len()).then_with(|| a.cmp(b))
+        });
+        self.finders.dedup_by(|a, b| a.needle() == b.needle());
     }
 
     /// Whether there is nothing to look for.

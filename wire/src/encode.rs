@@ -17,12 +17,11 @@ mod schema;
 mod scribe;
 mod url;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machine_spec::RunConfig;
 use machine_spec::config::Candidate;
 use machine_spec::effect::SealedRequest;
-use machine_spec::model::Failure;
 
 pub use self::options::{Degradation, EncodeOptions};
 pub use self::url::url;
@@ -30,7 +29,7 @@ pub use self::url::url;
 pub(crate) use self::fit::{IdShape, fit_id, fit_name};
 pub(crate) use self::json::{Members, Out, value};
 pub(crate) use self::parts::{
-    For, NO_OUTPUT, list_tools, may_choose, offers_tools, result_text, sub_object,
+    Ask, For, NO_OUTPUT, list_tools, may_choose, offers_tools, result_text, sub_object,
 };
 pub(crate) use self::private::{Private, has_member, private};
 pub(crate) use self::schema::{args, push_schema};
@@ -71,7 +70,7 @@ impl Encoder {
         self.dialect
     }
 
-    /// The options as they stand, with everything that was degraded since.
+    /// The options.
     #[must_use]
     pub fn options(&self) -> &EncodeOptions {
         &self.options
@@ -102,25 +101,31 @@ impl Encoder {
         let place = usize::from(request.candidate.0);
         let candidate = config.candidates.get(place).unwrap_or(&unknown);
         let maker = format!("{}/{}", candidate.name, candidate.model);
-        let lane =
-            self.lanes.entry(maker.clone()).or_insert_with(|| Lane::new(Scribe::of(self.dialect)));
-        let (options, images) = (&self.options, &self.images);
-        let to = For { config, candidate, maker: &maker, options, images };
+        let lacking = self.lacking(request);
+        let start = Scribe::of(self.dialect);
+        let lane = self.lanes.entry(maker.clone()).or_insert_with(|| Lane::new(start));
+        let ask = Ask { transport: request.transport, max_output: request.max_output };
+        let to = For {
+            config,
+            candidate,
+            maker: &maker,
+            options: &self.options,
+            images: &self.images,
+            lacking: &lacking,
+            ask,
+        };
         lane.follow(request.view.transcript(), &to);
         EncodedRequest {
-            path: scribe::path(self.dialect, &candidate.model),
+            path: scribe::path(self.dialect, &candidate.model, request.transport),
             body: lane.body(&to, &request.tools),
         }
     }
 
-    /// Leaves out, from now on, the one parameter that a refusal complained about (B040). `None`
-    /// if it complained about something else, or about a parameter that is left out already: each
-    /// is mended once.
-    pub fn degrade(&mut self, failure: &Failure) -> Option<Degradation> {
-        let degradation = self.options.degrade(self.dialect, failure)?;
-        // What was encoded before may hold the parameter.
-        self.lanes.clear();
-        Some(degradation)
+    /// What the endpoint does not know: what is known of it, and what the request says. A word of
+    /// a newer release means nothing here.
+    fn lacking(&self, request: &SealedRequest) -> BTreeSet<Degradation> {
+        let found = request.left_out.iter().filter_map(|word| Degradation::of_word(word));
+        self.options.degraded.iter().copied().chain(found).collect()
     }
 }
 

@@ -14,6 +14,7 @@ use machine_spec::model::{ErrorClass, Failure};
 
 use self::told::Told;
 use crate::Dialect;
+use crate::encode::Degradation;
 
 /// Longest message that is kept, in bytes. Error pages of proxies can be large.
 const MESSAGE_BYTES: usize = 2_000;
@@ -41,16 +42,13 @@ pub fn classify(
     let retry_after_ms = wait::asked(headers, &told, at);
     let class = class::judge(status, &told, retry_after_ms);
     let sizes = numbers::sizes(&told, class);
-    Failure {
-        class,
-        status,
-        code: told.code(),
-        message: message(dialect, status, &told, class),
-        retry_after_ms,
-        limit: sizes.limit,
-        actual: sizes.actual,
-        remedy: String::new(),
+    let message = message(dialect, status, &told, class);
+    let mut failure = Failure { status, retry_after_ms, ..Failure::new(class, message) };
+    (failure.code, failure.limit, failure.actual) = (told.code(), sizes.limit, sizes.actual);
+    if let Some(remedy) = Degradation::mending(dialect, &failure) {
+        failure.remedy = remedy.word().to_owned();
     }
+    failure
 }
 
 /// Success status, but neither a stream nor an error of the dialect.

@@ -33,6 +33,7 @@ pub mod read;
 pub mod sse;
 mod stray;
 pub mod text_calls;
+mod whole;
 
 pub use args::canonical_args;
 pub use decoder::Decoder;
@@ -43,3 +44,4 @@ pub use images::Images;
 pub use limits::{BadUtf8, DecodeLimits};
 pub use read::{ReadRequest, read};
 pub use text_calls::TextCalls;
+pub use whole::decode_whole;

@@ -97,6 +97,16 @@ fn decided(decision: &Decision) -> Cow<'_, str> {
     }
 }
 
+fn left(orphans: &[Orphan]) -> String {
+    let list = |orphan: &Orphan| format!("{} ({}) {}", orphan.task, orphan.tool, orphan.fate);
+    format!("not waited for: {}", orphans.iter().map(list).collect::<Vec<_>>().join(", "))
+}
+
+fn born(agent: &str, recording: Option<&str>) -> String {
+    let place = recording.map(|path| format!(", recorded in {path}")).unwrap_or_default();
+    format!("{agent} begins a run of its own{place}")
+}
+
 /// An event in one line, for those that a person wants to know of while waiting.
 fn line(event: &Event) -> Option<String> {
     Some(match event {
@@ -125,12 +135,11 @@ fn line(event: &Event) -> Option<String> {
         }
         Event::OutputShrunk { to } => format!("asks for at most {to} tokens of output"),
         Event::TaskStarted { task, tool, .. } => format!("{tool} runs on as {task}"),
+        Event::TaskFinished { task, tool, status, .. } => format!("{task} ({tool}) {status}"),
+        Event::ChildStarted { agent, recording, .. } => born(agent, recording.as_deref()),
+        Event::ChildEnded { agent, terminal, .. } => format!("{agent} ended with {terminal}"),
         Event::TaskReported { task } => format!("{task} is over"),
-        Event::TasksLeft { orphans } => {
-            let list =
-                |orphan: &Orphan| format!("{} ({}) {}", orphan.task, orphan.tool, orphan.fate);
-            format!("not waited for: {}", orphans.iter().map(list).collect::<Vec<_>>().join(", "))
-        }
+        Event::TasksLeft { orphans } => left(orphans),
         Event::CredentialMissing { candidate, problem } => {
             format!("no other key for {candidate}: {problem}")
         }

@@ -10,9 +10,7 @@ use crate::{LOOPWRIGHT, code, loopwright, nothing};
 
 /// Plays a scene as its fixture was recorded.
 fn play(stage: &Stage) -> Ran {
-    let arguments = ["run", "--config", "config.toml", "--record", "run.jsonl", "--json"];
-    let arguments = [&arguments[..], &[stage.prompt()]].concat();
-    stage.play(Path::new(LOOPWRIGHT), &arguments)
+    stage.play(Path::new(LOOPWRIGHT))
 }
 
 /// The last event, which must be the only terminal one.
@@ -140,6 +138,32 @@ fn a_tool_that_floods_its_output_is_cut_and_the_run_goes_on() {
     let recorded = std::fs::metadata(stage.path("run.jsonl")).expect("a recording").len();
     assert!(recorded < 400_000, "{recorded} bytes were recorded");
     assert_eq!(code(&loopwright(&stage, &["replay", "run.jsonl"])), 0);
+}
+
+#[test]
+fn what_becomes_of_calls_that_need_approval_can_be_said() {
+    for (word, reason, told) in [
+        ("defer", "tool_deferred", None),
+        ("allow", "answered", Some("nobody allowed this")),
+        ("deny", "answered", Some("there is nobody who could give it")),
+        ("queue", "answered", Some("submitted for approval as")),
+    ] {
+        let mut scene = Scene::of_fixture("tool-deferred--nobody-can-be-asked");
+        scene.doubles[0].answers.push(tests::scene::AnswerTable::of("cases/B034-2.sse"));
+        let stage = Stage::set(scene);
+        let arguments = ["run", "--config", "config.toml", "--no-record", "--json"];
+        let ran = loopwright(&stage, &[&arguments[..], &["--on-approval", word, "go"]].concat());
+        assert_eq!(terminal(&ran)["reason"], reason, "{word}");
+        let bodies = stage.double("a").bodies();
+        assert_eq!(bodies.len(), 1 + usize::from(told.is_some()), "{word}");
+        if let Some(told) = told {
+            assert!(bodies[1].to_string().contains(told), "{word}: {}", bodies[1]);
+        }
+        let listed = stage.lines(".loopwright/approvals.jsonl").len();
+        assert_eq!(listed, usize::from(word == "queue"));
+    }
+    let ran = loopwright(&nothing(), &["run", "--on-approval", "perhaps", "go"]);
+    assert!(code(&ran) == 2 && ran.stderr.contains("`perhaps`"), "{ran:#?}");
 }
 
 #[test]

@@ -7,21 +7,24 @@ use machine_spec::config::{Candidate, RunConfig};
 use wire::catalogue::Catalogue;
 use wire::encode::EncodeOptions;
 
-use super::endpoint::{self, Endpoint};
+use super::endpoint::{self, Endpoint, Keys};
 use super::file::{ConfigFile, HookEvent, ProviderTable};
 use super::{Environment, Overrides, Problem};
 use crate::approve::{self, ApprovalRules};
 use crate::assess::Assessor;
+use crate::credentials::KeySource;
 use crate::error::Code;
 use crate::rules::Rules;
 use crate::setup::{Patience, Provider, Setup};
 
+mod agents;
 mod commands;
 mod faults;
 mod hooks;
 mod permissions;
 mod price;
 
+use agents::Agents;
 use commands::Commands;
 
 /// Builds the setup.
@@ -44,19 +47,29 @@ pub(super) fn setup(
     let mut build = Build { folder, environment, problems: Vec::new() };
     build.override_with(&mut file, overrides);
     let system = build.system(&file, overrides);
-    let Endpoints { providers, candidates, hidden } = build.providers(file.providers);
+    let tables = std::mem::take(&mut file.providers);
+    let Endpoints { providers, candidates, hidden } = build.providers(tables);
     let mut commands = Commands::default();
-    build.tools(file.tools, &mut commands);
-    let hooks = build.hooks(file.hooks);
-    build.rules(file.requirements, &mut commands);
-    let permits = build.permits(file.permissions, file.scope, file.default_permission, &commands);
-    let approval_timeout_ms = file.approval_timeout_ms.unwrap_or(approve::DEFAULT_TIMEOUT_MS);
-    if approval_timeout_ms == 0 {
-        let message = "must be at least 1 millisecond, found 0";
-        build.problem(Code::ConfigValue, "approval_timeout_ms", message);
-    }
+    build.tools(std::mem::take(&mut file.tools), &mut commands);
+    let hooks = build.hooks(std::mem::take(&mut file.hooks));
+    build.rules(std::mem::take(&mut file.requirements), &mut commands);
+    let approvals = build.approvals(&mut file);
+    let limits = file.limits.clone();
+    let agents = Agents {
+        tables: std::mem::take(&mut file.agents),
+        candidates: &candidates,
+        limits: &limits,
+    };
+    build.agents(agents, &mut commands);
+    let scope = file.scope.take();
+    let rules = std::mem::take(&mut file.permissions);
+    let permits = build.permits(rules, scope, file.default_permission, &commands);
+    let wants_memory = file.policy.recall || file.policy.flush;
+    let memory = build.memory(file.memory.take(), wants_memory);
+    let (output_schema, shape) = build.shape(&file).unzip();
     let machine = RunConfig {
         candidates,
+        output_schema: output_schema.unwrap_or_default(),
         tools: commands.specs,
         stop_hooks: hooks.specs(HookEvent::Stop),
         tool_hooks: hooks.specs(HookEvent::PreToolUse),
@@ -82,12 +95,12 @@ pub(super) fn setup(
         hooks: hooks.in_order(),
         rules: Rules::new(commands.patterns),
         assessor: Arc::new(Assessor::new(commands.judges).knowing(permits, commands.wants)),
-        approvals: ApprovalRules {
-            absent: file.on_approval,
-            timeout_ms: approval_timeout_ms,
-            queue: file.approval_queue.map(|path| folder.join(path)),
-        },
+        approvals,
         hidden,
+        agents: commands.agents,
+        memory,
+        shape,
+        store_dir: file.store_dir.map(|dir| folder.join(dir)),
         origin: None,
     })
 }
@@ -160,6 +173,16 @@ impl Build<'_> {
         })
     }
 
+    fn approvals(&mut self, file: &mut ConfigFile) -> ApprovalRules {
+        let timeout_ms = file.approval_timeout_ms.unwrap_or(approve::DEFAULT_TIMEOUT_MS);
+        if timeout_ms == 0 {
+            let message = "must be at least 1 millisecond, found 0";
+            self.problem(Code::ConfigValue, "approval_timeout_ms", message);
+        }
+        let queue = file.approval_queue.take().map(|path| self.folder.join(path));
+        ApprovalRules { absent: file.on_approval, timeout_ms, queue }
+    }
+
     fn positive(&mut self, at: &str, key: &str, ms: u64) {
         if ms == 0 {
             let message = "must be at least 1 millisecond, found 0";
@@ -184,10 +207,22 @@ impl Build<'_> {
             let patience = self.patience(&at, &table);
             let options = self.options(&at, &table);
             let headers = self.keep(endpoint::headers(&at, table.headers)).unwrap_or_default();
-            let (url, key) = (table.base_url.as_deref(), table.api_key_env.as_deref());
-            match endpoint::find(&at, table.dialect, url, key, self.environment) {
-                Ok(Endpoint { base_url, auth, key_variable }) => {
-                    endpoints.hidden.extend(key_variable);
+            let command = table.api_key_command.clone();
+            let command = command.map(|one| self.command(&format!("{at}.api_key_command"), one));
+            let keys = Keys {
+                variable: table.api_key_env.as_deref(),
+                file: table.api_key_file.as_ref().map(|path| self.folder.join(path)),
+                command,
+            };
+            let url = table.base_url.as_deref();
+            match endpoint::find(&at, table.dialect, url, keys, self.environment) {
+                Ok(Endpoint { base_url, auth, key }) => {
+                    if let KeySource::Variable(name) = &key {
+                        endpoints.hidden.push(name.clone());
+                    }
+                    if let Some(candidate) = endpoints.candidates.last_mut() {
+                        candidate.refreshable = key.can_be_asked();
+                    }
                     let (dialect, model) = (table.dialect, table.model);
                     endpoints.providers.push(Provider {
                         name,
@@ -195,6 +230,7 @@ impl Build<'_> {
                         model,
                         base_url,
                         auth,
+                        key,
                         headers,
                         patience,
                         options,
@@ -262,6 +298,8 @@ impl ProviderTable {
             model,
             base_url: None,
             api_key_env: None,
+            api_key_file: None,
+            api_key_command: None,
             context_window: None,
             max_output: None,
             max_tokens: None,

@@ -1,6 +1,7 @@
 //! Where an endpoint is and which key opens it: file, flags and environment taken together.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -8,6 +9,7 @@ use secrecy::SecretString;
 use wire::Dialect;
 
 use super::{Environment, Problem};
+use crate::credentials::{self, KeySource};
 use crate::error::Code;
 use crate::setup::Auth;
 
@@ -16,8 +18,19 @@ use crate::setup::Auth;
 pub(super) struct Endpoint {
     pub(super) base_url: Url,
     pub(super) auth: Auth,
-    /// The variable the key came from.
-    pub(super) key_variable: Option<String>,
+    /// Where the key came from.
+    pub(super) key: KeySource,
+}
+
+/// Where the configuration says that a key is.
+#[derive(Debug, Default)]
+pub(super) struct Keys<'a> {
+    /// In this variable.
+    pub(super) variable: Option<&'a str>,
+    /// In this file.
+    pub(super) file: Option<PathBuf>,
+    /// In what this command prints.
+    pub(super) command: Option<Vec<String>>,
 }
 
 /// Finds the endpoint of the provider at this place of the configuration.
@@ -25,7 +38,7 @@ pub(super) fn find(
     at: &str,
     dialect: Dialect,
     base_url: Option<&str>,
-    api_key_env: Option<&str>,
+    keys: Keys<'_>,
     environment: Environment<'_>,
 ) -> Result<Endpoint, Vec<Problem>> {
     let usual = base_url_variable(dialect).and_then(|name| set(environment, name));
@@ -33,8 +46,8 @@ pub(super) fn find(
     let spelled = spelled.unwrap_or_else(|| default_base_url(dialect).to_owned());
     let url = parse_url(&spelled)
         .map_err(|message| Problem::new(Code::ConfigValue, format!("{at}.base_url"), message));
-    match (url, find_key(at, dialect, api_key_env, environment)) {
-        (Ok(base_url), Ok((auth, key_variable))) => Ok(Endpoint { base_url, auth, key_variable }),
+    match (url, find_key(at, dialect, keys, environment)) {
+        (Ok(base_url), Ok((auth, key))) => Ok(Endpoint { base_url, auth, key }),
         (url, key) => Err(url.err().into_iter().chain(key.err()).collect()),
     }
 }
@@ -91,9 +104,49 @@ pub(super) fn all_key_variables() -> impl Iterator<Item = &'static str> {
     Dialect::ALL.iter().flat_map(|dialect| key_variables(*dialect)).copied()
 }
 
-type Key = (Auth, Option<String>);
+type Key = (Auth, KeySource);
 
 fn find_key(
+    at: &str,
+    dialect: Dialect,
+    keys: Keys<'_>,
+    environment: Environment<'_>,
+) -> Result<Key, Problem> {
+    match keys {
+        Keys { variable, file: None, command: None } => {
+            key_of_variable(at, dialect, variable, environment)
+        }
+        Keys { variable: None, file: Some(path), command: None } => key_of_file(at, dialect, path),
+        // It is run when the run begins: a configuration that is only read starts nothing.
+        Keys { variable: None, file: None, command: Some(command) } => {
+            Ok((auth(dialect, SecretString::from("")), KeySource::Command(command)))
+        }
+        Keys { .. } => {
+            let message = "give one of `api_key_env`, `api_key_file` and `api_key_command`";
+            Err(Problem::new(Code::ConfigValue, format!("{at}.api_key_env"), message))
+        }
+    }
+}
+
+fn key_of_file(at: &str, dialect: Dialect, path: PathBuf) -> Result<Key, Problem> {
+    let problem = |message: String| {
+        let message = format!("no key in {}: {message}", path.display());
+        Problem::new(Code::KeyMissing, format!("{at}.api_key_file"), message)
+    };
+    let text = std::fs::read_to_string(&path).map_err(|error| problem(error.to_string()))?;
+    let key = credentials::sound(&text).map_err(problem)?;
+    Ok((auth(dialect, key), KeySource::File(path)))
+}
+
+fn auth(dialect: Dialect, key: SecretString) -> Auth {
+    match dialect {
+        Dialect::Anthropic => Auth::ApiKey(key),
+        Dialect::Gemini => Auth::GoogleKey(key),
+        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Ollama => Auth::Bearer(key),
+    }
+}
+
+fn key_of_variable(
     at: &str,
     dialect: Dialect,
     named: Option<&str>,
@@ -102,7 +155,7 @@ fn find_key(
     let at = format!("{at}.api_key_env");
     let found = match named {
         // Said on purpose: this endpoint wants no key.
-        Some("") => return Ok((Auth::None, None)),
+        Some("") => return Ok((Auth::None, KeySource::Fixed)),
         Some(name) => match set(environment, name) {
             Some(key) => Some((name, key)),
             None => {
@@ -119,7 +172,7 @@ fn find_key(
     };
     let Some((name, key)) = found else {
         if dialect == Dialect::Ollama {
-            return Ok((Auth::None, None));
+            return Ok((Auth::None, KeySource::Fixed));
         }
         let message = format!(
             "no key: set {} in the environment, name another variable in `api_key_env`, or say \
@@ -135,11 +188,13 @@ fn find_key(
     let key = SecretString::from(key);
     let auth = match dialect {
         Dialect::Anthropic if name == "ANTHROPIC_AUTH_TOKEN" => Auth::Bearer(key),
-        Dialect::Anthropic => Auth::ApiKey(key),
-        Dialect::Gemini => Auth::GoogleKey(key),
-        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Ollama => Auth::Bearer(key),
+        Dialect::Anthropic
+        | Dialect::Gemini
+        | Dialect::OpenAiChat
+        | Dialect::OpenAiResponses
+        | Dialect::Ollama => auth(dialect, key),
     };
-    Ok((auth, Some(name.to_owned())))
+    Ok((auth, KeySource::Variable(name.to_owned())))
 }
 
 /// The value of a variable, if it is set to anything. Keys are pasted with blanks around them.

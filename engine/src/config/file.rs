@@ -22,10 +22,15 @@ pub(super) struct ConfigFile {
     pub(super) system: String,
     pub(super) system_file: Option<PathBuf>,
     pub(super) force_tool: String,
+    pub(super) output_schema: Option<Value>,
+    pub(super) output_schema_file: Option<PathBuf>,
+    pub(super) store_dir: Option<PathBuf>,
     #[serde(rename = "provider")]
     pub(super) providers: Vec<ProviderTable>,
     #[serde(rename = "tool")]
     pub(super) tools: Vec<ToolTable>,
+    #[serde(rename = "agent")]
+    pub(super) agents: Vec<AgentTable>,
     #[serde(rename = "hook")]
     pub(super) hooks: Vec<HookTable>,
     #[serde(rename = "require")]
@@ -37,6 +42,7 @@ pub(super) struct ConfigFile {
     pub(super) on_approval: Standing,
     pub(super) approval_timeout_ms: Option<u64>,
     pub(super) approval_queue: Option<PathBuf>,
+    pub(super) memory: Option<MemoryTable>,
     pub(super) limits: Limits,
     pub(super) policy: Policy,
 }
@@ -50,6 +56,8 @@ pub(super) struct ProviderTable {
     pub(super) model: String,
     pub(super) base_url: Option<String>,
     pub(super) api_key_env: Option<String>,
+    pub(super) api_key_file: Option<PathBuf>,
+    pub(super) api_key_command: Option<Vec<String>>,
     pub(super) context_window: Option<u64>,
     pub(super) max_output: Option<u64>,
     pub(super) max_tokens: Option<u64>,
@@ -81,13 +89,50 @@ pub(super) struct ToolTable {
     pub(super) safe_when: Vec<SafeWhenTable>,
     #[serde(default)]
     pub(super) read_only: bool,
-    #[serde(default = "one_minute")]
-    pub(super) timeout_ms: u64,
+    #[serde(default)]
+    pub(super) background: bool,
+    pub(super) timeout_ms: Option<u64>,
     #[serde(default = "default_output")]
     pub(super) max_output_bytes: usize,
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
     pub(super) cwd: Option<PathBuf>,
+}
+
+impl ToolTable {
+    /// How long a call may take. Work in the background is seldom done in a minute.
+    pub(super) fn timeout_ms(&self) -> u64 {
+        let usual = if self.background { ONE_DAY_MS } else { one_minute() };
+        self.timeout_ms.unwrap_or(usual)
+    }
+}
+
+/// `[[agent]]`: a tool whose call is a run of its own.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AgentTable {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) description: String,
+    #[serde(default)]
+    pub(super) system: String,
+    #[serde(default)]
+    pub(super) tools: Vec<String>,
+    pub(super) provider: Option<String>,
+    pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) limits: Map<String, Value>,
+    #[serde(default)]
+    pub(super) concurrency_safe: bool,
+    #[serde(default)]
+    pub(super) background: bool,
+}
+
+/// `[memory]`: where earlier sessions are remembered.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MemoryTable {
+    pub(super) dir: PathBuf,
 }
 
 /// `safe_when = [{ pointer = "/cmd", matches = "^ls " }]`.
@@ -169,12 +214,15 @@ pub(super) struct PriceTable {
     pub(super) cache_write: Option<f64>,
 }
 
+/// How long a background task may take.
+const ONE_DAY_MS: u64 = 86_400_000;
+
 fn one_minute() -> u64 {
     60_000
 }
 
 fn default_output() -> usize {
-    30_000
+    10_000_000
 }
 
 /// Reads the tables. The first mistake ends it: what follows would be guesswork.

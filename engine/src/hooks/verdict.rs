@@ -77,7 +77,7 @@ pub(super) fn read(
         End::Exited(code) => return by_output(point, *code, stdout, stderr),
         End::Signalled(signal) => failed(format!("it was ended by signal {signal}")),
         End::TimedOut => failed(format!("it did not answer within {timeout_ms} ms")),
-        End::Stopped => failed("it was cancelled".into()),
+        End::Stopped | End::LetGo => failed("it was cancelled".into()),
         End::NotStarted(problem) => failed(problem.clone()),
     };
     Verdict { answer, message: None }

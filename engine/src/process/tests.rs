@@ -20,6 +20,7 @@ fn order(command: &[String]) -> Order<'_> {
         grace_ms: 5_000,
         stdout: Capture::halves(4096),
         stderr: Capture::tail(4096),
+        prints_to: None,
     }
 }
 
@@ -178,4 +179,45 @@ async fn children_that_hold_the_pipes_do_not_hold_us() {
 async fn a_foreign_signal_is_told() {
     let command = shell("kill -9 $$");
     assert_eq!(run_freely(order(&command)).await.end, End::Signalled(9));
+}
+
+#[tokio::test]
+async fn what_is_printed_to_a_file_comes_back_in_bounded_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let paper = folder.path().join("tasks/out");
+    let command = shell("echo begun; echo trouble >&2; yes line | head -n 100000; echo over");
+    let order = Order { prints_to: Some(&paper), ..order(&command) };
+    let remains = run_freely(order).await;
+    assert_eq!(remains.end, End::Exited(0));
+    let told = remains.stdout.text();
+    assert!(told.starts_with("begun\ntrouble\nline\n") && told.ends_with("line\nover\n"), "{told}");
+    assert!(told.len() < 4_200, "{}", told.len());
+    assert!(!paper.exists(), "the file has served its purpose");
+}
+
+#[tokio::test]
+async fn a_process_that_is_let_go_runs_on_and_keeps_its_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (paper, sign) = (folder.path().join("out"), folder.path().join("up"));
+    let script =
+        format!("echo $$; : > {}; while :; do echo more; sleep 0.01; done", sign.display());
+    let command = shell(&script);
+    let (leave, receiver) = watch::channel(Leave::GoOn);
+    let order = Order { prints_to: Some(&paper), ..order(&command) };
+    let letting_go = async {
+        is_up(&sign).await;
+        leave.send_replace(Leave::Alone);
+    };
+    let (remains, ()) = tokio::join!(run(order, receiver), letting_go);
+    assert_eq!(remains.end, End::LetGo);
+    drop(leave);
+    let said = || std::fs::read_to_string(&paper).expect("the file is still there");
+    let (group, before) = (said().lines().next().expect("an id").to_owned(), said().len());
+    while said().len() <= before {
+        tokio::task::yield_now().await;
+    }
+    assert!(group_lives(&group));
+    let killed =
+        std::process::Command::new("kill").args(["-KILL", "--", &format!("-{group}")]).status();
+    assert!(killed.expect("kill runs").success());
 }

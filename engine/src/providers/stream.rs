@@ -7,12 +7,13 @@
 use std::sync::Arc;
 
 use machine_spec::Input;
+use machine_spec::effect::Transport;
 use machine_spec::model::{Closure, ErrorClass, Failure, ModelEvent, Proof};
 use replay::format::v1::BodyEnd;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
 use tokio::select;
-use wire::{DecodeLimits, Decoder, Dialect, classify};
+use wire::{DecodeLimits, Decoder, Degradation, Dialect, EncodeOptions, classify, decode_whole};
 
 use super::Outgoing;
 use super::fault::{self, Stage};
@@ -38,14 +39,15 @@ enum Over {
     /// Nothing more will come, or nothing more is wanted.
     Closed(Closure, BodyEnd),
     /// The response said itself that it failed; the machine has heard it.
-    Said,
+    Said(BodyEnd),
 }
 
 impl Call {
     /// Sends the request and reports the response, down to its end.
     pub(crate) async fn run(self) {
         let Call { outgoing, line, assessor, clock } = self;
-        let Outgoing { dialect, client, url, headers, body, patience } = outgoing;
+        let Outgoing { dialect, client, url, headers, body, patience, transport, options } =
+            outgoing;
         let sent = client.post(url).headers(headers).body(body).send();
         let response = match within_ms(patience.request_ms, sent).await {
             Some(Ok(response)) => response,
@@ -71,17 +73,17 @@ impl Call {
             watch,
             clock,
         };
-        let over = if response_is_error(status) {
-            reading.error_body().await
-        } else {
-            reading.stream(&assessor, &patience).await
+        let over = match (response_is_error(status), transport) {
+            (true, _) => reading.error_body(&options).await,
+            (false, Transport::Stream) => reading.stream(&assessor, &patience).await,
+            (false, Transport::Whole) => reading.whole(&assessor, &patience).await,
         };
         match over {
             Over::Closed(closure, end) => {
                 reading.line.body_over(end, Some(status));
                 close(&reading.line, closure);
             }
-            Over::Said => reading.line.body_over(BodyEnd::Cancelled, Some(status)),
+            Over::Said(end) => reading.line.body_over(end, Some(status)),
         }
     }
 }
@@ -166,7 +168,7 @@ impl Reading {
                 Piece::End | Piece::Broken(_) | Piece::Idle | Piece::NoProgress => {
                     decoder.finish(&mut events);
                     if self.say(&mut events, &mut follower, assessor).await == Heard::Failure {
-                        return Over::Said;
+                        return Over::Said(BodyEnd::Cancelled);
                     }
                     return ended(piece, patience);
                 }
@@ -174,7 +176,7 @@ impl Reading {
             decoder.push(&bytes, &mut events);
             self.line.bytes(self.status, bytes).await;
             match self.say(&mut events, &mut follower, assessor).await {
-                Heard::Failure => return Over::Said,
+                Heard::Failure => return Over::Said(BodyEnd::Cancelled),
                 _ if decoder.is_over() => return Over::Closed(Closure::Ended, BodyEnd::Ended),
                 Heard::End => return self.linger(decoder, follower, assessor, patience).await,
                 Heard::Progress => self.watch.progress.restart(),
@@ -204,7 +206,7 @@ impl Reading {
                     decoder.push(&bytes, &mut events);
                     self.line.bytes(self.status, bytes).await;
                     match self.say(&mut events, &mut follower, assessor).await {
-                        Heard::Failure => return Over::Said,
+                        Heard::Failure => return Over::Said(BodyEnd::Cancelled),
                         Heard::Progress | Heard::End => patience.restart(),
                         Heard::Nothing => {}
                     }
@@ -220,6 +222,31 @@ impl Reading {
         decoder.finish(&mut events);
         self.say(&mut events, &mut follower, assessor).await;
         Over::Closed(Closure::Ended, end)
+    }
+
+    /// Reads a response in one piece: nothing of it is said before all of it is there.
+    async fn whole(&mut self, assessor: &Assessor, patience: &Patience) -> Over {
+        let limits = DecodeLimits::default();
+        let mut body = Vec::new();
+        let piece = loop {
+            match self.next().await {
+                // What is longer than any message may be is judged as it is.
+                Piece::Bytes(bytes) if body.len() <= limits.event_bytes => {
+                    body.extend_from_slice(&bytes);
+                    self.line.bytes(self.status, bytes).await;
+                    self.watch.progress.restart();
+                }
+                Piece::Bytes(_) => break Piece::End,
+                end => break end,
+            }
+        };
+        let is_end = matches!(piece, Piece::End);
+        let mut events = decode_whole(self.dialect, limits, &body, is_end);
+        match self.say(&mut events, &mut Follower::default(), assessor).await {
+            Heard::Failure if is_end => Over::Said(BodyEnd::Ended),
+            Heard::Failure => Over::Said(BodyEnd::Cancelled),
+            Heard::Nothing | Heard::Progress | Heard::End => ended(piece, patience),
+        }
     }
 
     /// Says the events and tells what the most telling of them was.
@@ -242,7 +269,7 @@ impl Reading {
     }
 
     /// Reads the body of an error, and judges it.
-    async fn error_body(&mut self) -> Over {
+    async fn error_body(&mut self, options: &EncodeOptions) -> Over {
         let mut body = Vec::new();
         let mut end = BodyEnd::Cancelled;
         while body.len() < ERROR_BODY {
@@ -260,7 +287,11 @@ impl Reading {
             break;
         }
         let now = Some(self.clock.unix_ms());
-        let failure = classify(self.dialect, self.status, &self.headers, &body, now);
+        let mut failure = classify(self.dialect, self.status, &self.headers, &body, now);
+        let mends = Degradation::of_word(&failure.remedy).is_some_and(|d| options.can_leave_out(d));
+        if !mends {
+            failure.remedy.clear();
+        }
         Over::Closed(failed(failure), end)
     }
 }

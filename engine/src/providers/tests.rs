@@ -23,6 +23,7 @@ use wire::encode::EncodeOptions;
 use super::{Call, Connection};
 use crate::assess::Assessor;
 use crate::clock::Clock;
+use crate::credentials::KeySource;
 use crate::double::{BEGIN, ERROR, HEAD, STOP, TEXT, Then, serve};
 use crate::inbox::{Line, What};
 use crate::setup::{Auth, Patience, Provider};
@@ -34,6 +35,7 @@ fn provider(base_url: &str) -> Provider {
         model: "claude-test-1".into(),
         base_url: Url::parse(base_url).expect("a URL"),
         auth: Auth::ApiKey(SecretString::from("key-1")),
+        key: KeySource::Fixed,
         headers: BTreeMap::from([("x-team".to_owned(), SecretString::from("house"))]),
         patience: Patience { idle_ms: 20_000, ..Patience::default() },
         options: EncodeOptions::default(),

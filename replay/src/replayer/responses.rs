@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use machine_spec::effect::Transport;
 use machine_spec::ids::EffectId;
 use machine_spec::model::{ArgsVerdict, BlockEnd, CallFacts, ModelEvent};
 use machine_spec::{Effect, Input};
 use serde_json::Value;
-use wire::{DecodeLimits, Decoder, Dialect};
+use wire::{DecodeLimits, Decoder, Dialect, decode_whole};
 
 use crate::divergence::{Difference, first_difference};
-use crate::format::v1::{BodyNote, Provider};
+use crate::format::v1::{BodyEnd, BodyNote, Provider};
 use crate::reader::{Bodies, Body};
 
 /// The responses that are being heard.
@@ -23,6 +24,7 @@ pub(super) struct Responses {
 #[derive(Debug)]
 struct Heard {
     dialect: Option<Dialect>,
+    transport: Transport,
     /// Its events with their frames.
     events: Vec<(u64, ModelEvent)>,
     end: End,
@@ -81,7 +83,9 @@ impl Responses {
             Effect::CallModel { id, request } => {
                 let dialect = self.dialects.get(usize::from(request.candidate.0));
                 let dialect = dialect.copied().flatten();
-                let heard = Heard { dialect, events: Vec::new(), end: End::Open, body: None };
+                let transport = request.transport;
+                let (events, end, body) = (Vec::new(), End::Open, None);
+                let heard = Heard { dialect, transport, events, end, body };
                 self.heard.insert(*id, heard);
                 None
             }
@@ -142,10 +146,17 @@ impl Heard {
                 });
             }
         };
-        let mut decoded = Vec::new();
-        let mut decoder = Decoder::new(dialect, DecodeLimits::default());
-        decoder.push(&bytes, &mut decoded);
-        decoder.finish(&mut decoded);
+        let limits = DecodeLimits::default();
+        let decoded = match self.transport {
+            Transport::Stream => {
+                let mut decoded = Vec::new();
+                let mut decoder = Decoder::new(dialect, limits);
+                decoder.push(&bytes, &mut decoded);
+                decoder.finish(&mut decoded);
+                decoded
+            }
+            Transport::Whole => decode_whole(dialect, limits, &bytes, note.end == BodyEnd::Ended),
+        };
         self.first_difference(&decoded)
     }
 

@@ -4,9 +4,14 @@
 mod act;
 mod approvals;
 
+mod agents;
+mod budgets;
+mod compaction;
 mod guard;
 mod hooks;
+mod left_out;
 mod order;
 mod providers;
 mod streams;
+mod tasks;
 mod tools;

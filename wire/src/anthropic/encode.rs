@@ -198,7 +198,7 @@ impl Scribe {
         members.own("max_tokens", |out| {
             out.put(&to.max_tokens().unwrap_or(DEFAULT_MAX_TOKENS).to_string());
         });
-        members.own("stream", |out| out.put("true"));
+        members.own("stream", |out| out.put(if to.streams() { "true" } else { "false" }));
         if let Some(temperature) = to.temperature() {
             members.unless(extra, "temperature", |out| value(out, &temperature));
         }

@@ -1,12 +1,14 @@
 //! The growing bytes of one conversation for one reader.
 
+use std::collections::BTreeSet;
+
 use machine_spec::config::{Candidate, ToolSpec};
 use machine_spec::effect::ToolChoice;
 use machine_spec::message::Entry;
 use machine_spec::view::{self, Seen};
 use machine_spec::{Digest, Transcript};
 
-use super::{For, Scribe};
+use super::{Ask, Degradation, For, Scribe};
 
 /// What was encoded of a conversation, entry by entry.
 ///
@@ -22,6 +24,8 @@ pub(super) struct Lane {
     /// The first is the boundary with what it kept (or nothing), then one per entry behind it.
     steps: Vec<Step>,
     start: Scribe,
+    /// What the reader was known not to know when this was written.
+    lacking: BTreeSet<Degradation>,
     head: Head,
     /// Entries written so far: what rounds cost.
     written: u64,
@@ -44,6 +48,7 @@ struct Head {
     tools: Vec<ToolSpec>,
     offered: bool,
     marked: bool,
+    ask: Ask,
 }
 
 impl Lane {
@@ -53,6 +58,7 @@ impl Lane {
             base: 0,
             steps: Vec::new(),
             start,
+            lacking: BTreeSet::new(),
             head: Head::default(),
             written: 0,
         }
@@ -60,6 +66,12 @@ impl Lane {
 
     /// Takes in what the conversation has grown by since it was seen last.
     pub(super) fn follow(&mut self, transcript: &Transcript, to: &For<'_>) {
+        if self.lacking != *to.lacking {
+            // What was written before may hold what the reader does not know.
+            self.steps.clear();
+            self.head = Head::default();
+            self.lacking.clone_from(to.lacking);
+        }
         let mut fresh = Vec::new();
         let mut at = transcript;
         loop {
@@ -139,6 +151,7 @@ impl Lane {
         let stale = head.candidate.as_ref() != Some(to.candidate)
             || head.offered != offered
             || head.marked != marked
+            || head.ask != to.ask
             || head.system != to.config.system
             || head.tools != to.config.tools;
         if stale {
@@ -149,6 +162,7 @@ impl Lane {
             head.tools.clone_from(&to.config.tools);
             head.offered = offered;
             head.marked = marked;
+            head.ask = to.ask;
         }
         let mut body = Vec::with_capacity(head.bytes.len() + self.bytes.len() + 512);
         body.extend_from_slice(&head.bytes);

@@ -1,4 +1,4 @@
-//! What an endpoint is asked with besides the conversation, and what it turned out not to know.
+//! What an endpoint is asked with besides the conversation, and what it may not know.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,8 @@ pub struct EncodeOptions {
     /// answers for are not taken from here; see [`EncodeOptions::reserved_extras`].
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
-    /// What the endpoint turned out not to know. It is remembered for the session (B040).
+    /// What the endpoint is known not to know. What a run finds out itself stands in each of its
+    /// requests instead (B040).
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub degraded: BTreeSet<Degradation>,
 }
@@ -97,6 +98,36 @@ impl Degradation {
         }
     }
 
+    /// The degradation with this word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Degradation> {
+        Degradation::ALL.iter().copied().find(|degradation| degradation.word() == word)
+    }
+
+    /// The one parameter that a refusal complains about, by what can be done instead. Whether it
+    /// was done before is for the machine to know: it says with each request what is left out.
+    #[must_use]
+    pub fn mending(dialect: Dialect, failure: &Failure) -> Option<Degradation> {
+        let refused = matches!(failure.class, ErrorClass::ParamRejected | ErrorClass::BadRequest);
+        let message = failure.message.to_lowercase();
+        Degradation::ALL.iter().copied().find(|degradation| {
+            // The shape of an id is a wrong value, every other complaint is an unknown parameter.
+            let class_fits = match degradation {
+                Degradation::ShortCallIds => refused,
+                Degradation::StreamOptions
+                | Degradation::MaxTokensName
+                | Degradation::ToolChoice
+                | Degradation::Temperature
+                | Degradation::Reasoning
+                | Degradation::EncryptedReasoning
+                | Degradation::CacheMarks => failure.class == ErrorClass::ParamRejected,
+            };
+            class_fits
+                && degradation.concerns(dialect)
+                && degradation.complaints().iter().any(|word| message.contains(word))
+        })
+    }
+
     /// Whether a dialect has the parameter.
     const fn concerns(self, dialect: Dialect) -> bool {
         match self {
@@ -113,28 +144,22 @@ impl Degradation {
 }
 
 impl EncodeOptions {
-    /// Takes down the one parameter a refusal complained about. `None` if there is none, or if it
-    /// was taken down before: then it is not what was wrong.
-    pub fn degrade(&mut self, dialect: Dialect, failure: &Failure) -> Option<Degradation> {
-        let refused = matches!(failure.class, ErrorClass::ParamRejected | ErrorClass::BadRequest);
-        let message = failure.message.to_lowercase();
-        let found = Degradation::ALL.iter().copied().find(|degradation| {
-            // The shape of an id is a wrong value, every other complaint is an unknown parameter.
-            let class_fits = match degradation {
-                Degradation::ShortCallIds => refused,
-                Degradation::StreamOptions
-                | Degradation::MaxTokensName
-                | Degradation::ToolChoice
-                | Degradation::Temperature
-                | Degradation::Reasoning
-                | Degradation::EncryptedReasoning
-                | Degradation::CacheMarks => failure.class == ErrorClass::ParamRejected,
-            };
-            class_fits
-                && degradation.concerns(dialect)
-                && degradation.complaints().iter().any(|word| message.contains(word))
-        })?;
-        self.degraded.insert(found).then_some(found)
+    /// Whether a request changes when this is left out of it: not where it is left out already,
+    /// where it was never asked for, or where the configuration spells the parameter itself.
+    #[must_use]
+    pub fn can_leave_out(&self, degradation: Degradation) -> bool {
+        let given = |key: &str| self.extra.contains_key(key);
+        let sent = match degradation {
+            Degradation::StreamOptions => !given("stream_options"),
+            Degradation::Temperature => self.temperature.is_some() && !given("temperature"),
+            Degradation::EncryptedReasoning => !given("include"),
+            Degradation::MaxTokensName
+            | Degradation::ToolChoice
+            | Degradation::Reasoning
+            | Degradation::CacheMarks
+            | Degradation::ShortCallIds => true,
+        };
+        sent && !self.degraded.contains(&degradation)
     }
 
     /// The keys of `extra` that will not be sent, because the request has a member of that name

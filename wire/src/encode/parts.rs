@@ -1,10 +1,11 @@
 //! What the encoders of all dialects need: for whom they write, and parts that are written alike.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use machine_spec::RunConfig;
 use machine_spec::config::{Candidate, ToolSpec};
-use machine_spec::effect::ToolChoice;
+use machine_spec::effect::{ToolChoice, Transport};
 use machine_spec::message::CallResult;
 use machine_spec::wording;
 use serde_json::{Map, Number, Value};
@@ -29,19 +30,49 @@ pub(crate) struct For<'a> {
     pub(crate) options: &'a EncodeOptions,
     /// The bytes of images.
     pub(crate) images: &'a Images,
+    /// What the endpoint does not know.
+    pub(crate) lacking: &'a BTreeSet<Degradation>,
+    /// What is asked of this one response.
+    pub(crate) ask: Ask,
+}
+
+/// What is asked of one response, besides what it answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ask {
+    /// How it travels.
+    pub(crate) transport: Transport,
+    /// Output tokens it may use, when they are fewer than usual.
+    pub(crate) max_output: Option<u64>,
 }
 
 impl For<'_> {
     /// Whether a parameter was found to be unknown to the endpoint.
     pub(crate) fn lacks(&self, degradation: Degradation) -> bool {
-        self.options.degraded.contains(&degradation)
+        self.lacking.contains(&degradation)
     }
 
     /// The output limit where the wire demands one: the configured one, else what the window
     /// reserves.
     pub(crate) fn max_tokens(&self) -> Option<u64> {
         let reserved = (self.candidate.max_output > 0).then_some(self.candidate.max_output);
-        self.options.max_tokens.or(reserved)
+        self.stated_max_tokens().or(reserved)
+    }
+
+    /// The output limit that somebody stated: the endpoint's options, or a request that must be
+    /// content with less. The reserve of the window may be more than a model can write.
+    pub(crate) fn stated_max_tokens(&self) -> Option<u64> {
+        match (self.options.max_tokens, self.ask.max_output) {
+            (Some(usual), Some(fewer)) => Some(usual.min(fewer)),
+            (usual, fewer) => usual.or(fewer),
+        }
+    }
+
+    /// Whether the response comes piece by piece.
+    pub(crate) fn streams(&self) -> bool {
+        match self.ask.transport {
+            Transport::Stream => true,
+            Transport::Whole => false,
+        }
     }
 
     /// The sampling temperature, if it is to be sent.

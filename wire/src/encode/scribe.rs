@@ -1,6 +1,6 @@
 //! One scribe per dialect, and the place where they are told apart.
 
-use machine_spec::effect::ToolChoice;
+use machine_spec::effect::{ToolChoice, Transport};
 use machine_spec::view::Seen;
 
 use super::For;
@@ -82,12 +82,12 @@ impl Scribe {
 }
 
 /// The path of a request for this model.
-pub(super) fn path(dialect: Dialect, model: &str) -> String {
+pub(super) fn path(dialect: Dialect, model: &str, transport: Transport) -> String {
     match dialect {
         Dialect::Anthropic => "/v1/messages".to_owned(),
         Dialect::OpenAiChat => "/v1/chat/completions".to_owned(),
         Dialect::OpenAiResponses => "/v1/responses".to_owned(),
-        Dialect::Gemini => gemini::encode::path(model),
+        Dialect::Gemini => gemini::encode::path(model, transport),
         Dialect::Ollama => "/api/chat".to_owned(),
     }
 }

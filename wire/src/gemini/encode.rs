@@ -1,6 +1,6 @@
-//! View -> request body of Gemini `streamGenerateContent`.
+//! View -> request body of Gemini `streamGenerateContent` and `generateContent`.
 
-use machine_spec::effect::ToolChoice;
+use machine_spec::effect::{ToolChoice, Transport};
 use machine_spec::message::{Block, Call, CallResult, Reply, Said};
 use machine_spec::view::Seen;
 use machine_spec::wording;
@@ -186,7 +186,7 @@ impl Scribe {
     pub(crate) fn head(&self, out: &mut Vec<u8>, to: &For<'_>, offered: bool) {
         let extra = &to.options.extra;
         let mut generation = Vec::new();
-        if let Some(limit) = to.options.max_tokens {
+        if let Some(limit) = to.stated_max_tokens() {
             generation.push(("maxOutputTokens", Value::from(limit)));
         }
         if let Some(temperature) = to.temperature() {
@@ -243,7 +243,7 @@ impl Scribe {
 }
 
 /// The path of a request for this model, which may be given as a resource name.
-pub(crate) fn path(model: &str) -> String {
+pub(crate) fn path(model: &str, transport: Transport) -> String {
     let mut path = String::from("/v1beta/");
     if !model.contains('/') {
         path.push_str("models/");
@@ -252,7 +252,10 @@ pub(crate) fn path(model: &str) -> String {
         let plain = byte.is_ascii_alphanumeric() || b"-._~/@".contains(&byte);
         if plain { path.push(char::from(byte)) } else { path.push_str(&format!("%{byte:02X}")) }
     }
-    path.push_str(":streamGenerateContent?alt=sse");
+    path.push_str(match transport {
+        Transport::Stream => ":streamGenerateContent?alt=sse",
+        Transport::Whole => ":generateContent",
+    });
     path
 }
 

@@ -169,7 +169,7 @@ impl Scribe {
         if to.candidate.context_window > 0 {
             options.push(("num_ctx", Value::from(to.candidate.context_window)));
         }
-        if let Some(limit) = to.options.max_tokens {
+        if let Some(limit) = to.stated_max_tokens() {
             options.push(("num_predict", Value::from(limit)));
         }
         if let Some(temperature) = to.temperature() {
@@ -178,7 +178,7 @@ impl Scribe {
         out.put("{");
         let mut members = Members::inside(out);
         members.own("model", |out| out.string(&to.candidate.model));
-        members.own("stream", |out| out.put("true"));
+        members.own("stream", |out| out.put(if to.streams() { "true" } else { "false" }));
         let given = extra.get("options");
         if !options.is_empty() || given.is_some() {
             members.own("options", |out| sub_object(out, options, given));

@@ -176,12 +176,13 @@ impl Scribe {
         out.put("{");
         let mut members = Members::inside(out);
         members.own("model", |out| out.string(&to.candidate.model));
-        members.own("stream", |out| out.put("true"));
-        if !to.lacks(Degradation::StreamOptions) {
+        members.own("stream", |out| out.put(if to.streams() { "true" } else { "false" }));
+        // They belong to a stream and are refused without one.
+        let of_streams: &[&str] = if to.streams() { &[] } else { &["stream_options"] };
+        if to.streams() && !to.lacks(Degradation::StreamOptions) {
             members.unless(extra, "stream_options", |out| out.put(r#"{"include_usage":true}"#));
         }
-        // Only an explicit limit: the reserve of the window may be more than a model can write.
-        if let Some(limit) = to.options.max_tokens {
+        if let Some(limit) = to.stated_max_tokens() {
             let renamed = to.lacks(Degradation::MaxTokensName);
             let name = if renamed { "max_completion_tokens" } else { "max_tokens" };
             members.own(name, |out| out.put(&limit.to_string()));
@@ -189,7 +190,7 @@ impl Scribe {
         if let Some(temperature) = to.temperature() {
             members.unless(extra, "temperature", |out| value(out, &temperature));
         }
-        members.extra(extra, RESERVED, &[]);
+        members.extra(extra, RESERVED, of_streams);
         if offered {
             members.own("tools", |out| tools(out, to));
         }

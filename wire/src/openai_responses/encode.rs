@@ -180,13 +180,12 @@ impl Scribe {
         out.put("{");
         let mut members = Members::inside(out);
         members.own("model", |out| out.string(&to.candidate.model));
-        members.own("stream", |out| out.put("true"));
+        members.own("stream", |out| out.put(if to.streams() { "true" } else { "false" }));
         members.unless(extra, "store", |out| out.put("false"));
         if !to.lacks(Degradation::EncryptedReasoning) {
             members.unless(extra, "include", |out| out.put(r#"["reasoning.encrypted_content"]"#));
         }
-        // Only an explicit limit: the reserve of the window may be more than a model can write.
-        if let Some(limit) = to.options.max_tokens {
+        if let Some(limit) = to.stated_max_tokens() {
             members.own("max_output_tokens", |out| out.put(&limit.to_string()));
         }
         if let Some(temperature) = to.temperature() {

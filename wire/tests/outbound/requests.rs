@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use machine_spec::effect::ToolChoice;
+use machine_spec::effect::{ToolChoice, Transport};
 use machine_spec::message::{Aside, Entry, GateRefusal, NotStarted, Origin, Outcome};
 use serde_json::{Value, json};
 use wire::{Degradation, Dialect, EncodeOptions};
@@ -283,16 +283,21 @@ fn b040_an_endpoint_is_asked_without_what_it_does_not_know() {
     let options = EncodeOptions { max_tokens: Some(9), ..EncodeOptions::default() };
     let mut encoder = wire::Encoder::new(Dialect::OpenAiChat, options);
     let transcript = [user("Go.")].into_iter().collect();
+    let before = encoder
+        .encode(&crate::talk::config(), &crate::talk::request(&transcript, ToolChoice::Auto));
+    let mut left_out = Vec::new();
     for (name, degradation) in cases {
         let answer = crate::support::case(name);
         let failure =
             wire::classify(Dialect::OpenAiChat, answer.status, &answer.headers, &answer.body, None);
-        assert_eq!(encoder.degrade(&failure), Some(degradation), "{name}");
-        assert_eq!(encoder.degrade(&failure), None, "{name}: each is mended once");
+        assert_eq!(failure.remedy, degradation.word(), "{name}");
+        assert_eq!(Degradation::of_word(degradation.word()), Some(degradation));
+        left_out.push(degradation.word().into());
     }
     let force = ToolChoice::Force { tool: "grep".to_owned() };
     for (choice, tools) in [(force, true), (ToolChoice::None, false)] {
-        let request = crate::talk::request(&transcript, choice);
+        let mut request = crate::talk::request(&transcript, choice);
+        request.left_out.clone_from(&left_out);
         let body = encoder.encode(&crate::talk::config(), &request).body;
         let body: Value = serde_json::from_slice(&body).expect("JSON");
         assert_eq!(body["max_completion_tokens"], 9);
@@ -304,16 +309,51 @@ fn b040_an_endpoint_is_asked_without_what_it_does_not_know() {
     let other = crate::support::case("B025-7");
     let failure =
         wire::classify(Dialect::Anthropic, other.status, &other.headers, &other.body, None);
-    let mut encoder = wire::Encoder::new(Dialect::Anthropic, EncodeOptions::default());
-    assert_eq!(encoder.degrade(&failure), None, "a wrong value is not an unknown parameter");
+    assert_eq!(failure.remedy, "", "a wrong value is not an unknown parameter");
+    // Nothing is remembered here: the request says what it is asked without.
+    let request = crate::talk::request(&transcript, ToolChoice::Auto);
+    assert_eq!(encoder.encode(&crate::talk::config(), &request), before);
+}
+
+#[test]
+fn an_answer_in_one_piece_is_asked_for() {
+    for dialect in Dialect::ALL {
+        let options = EncodeOptions { max_tokens: Some(900), ..EncodeOptions::default() };
+        let mut encoder = wire::Encoder::new(*dialect, options);
+        let mut request =
+            crate::talk::request(&two_rounds().into_iter().collect(), ToolChoice::Auto);
+        let streamed = encoder.encode(&crate::talk::config(), &request);
+        (request.transport, request.max_output) = (Transport::Whole, Some(400));
+        let whole = encoder.encode(&crate::talk::config(), &request);
+        let (was, is) = (json(&streamed.body), json(&whole.body));
+        assert_eq!(is.get("stream_options"), None, "{dialect}");
+        if *dialect == Dialect::Gemini {
+            assert!(whole.path.ends_with(":generateContent"), "{}", whole.path);
+        } else {
+            assert_eq!((&was["stream"], &is["stream"]), (&json(b"true"), &json(b"false")));
+        }
+        let text = |body: &[u8]| String::from_utf8_lossy(body).into_owned();
+        assert!(text(&streamed.body).contains(":900"), "{dialect}");
+        assert!(text(&whole.body).contains(":400"), "{dialect}");
+        for part in ["messages", "contents", "input", "tools", "system"] {
+            assert_eq!(was.get(part), is.get(part), "{dialect}: {part}");
+        }
+        (request.transport, request.max_output) = (Transport::Stream, None);
+        assert_eq!(encoder.encode(&crate::talk::config(), &request), streamed, "{dialect}");
+    }
+}
+
+fn json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).expect("JSON")
 }
 
 #[test]
 fn an_id_that_only_one_vendor_accepts_is_fitted_for_it() {
     let refusal = r#"{"object":"error","message":"Tool call id was id_1 but must be a-z, A-Z, 0-9, with a length of 9.","type":"invalid_request_error","code":"3280"}"#;
     let failure = wire::classify(Dialect::OpenAiChat, 400, &[], refusal.as_bytes(), None);
-    let mut options = EncodeOptions::default();
-    assert_eq!(options.degrade(Dialect::OpenAiChat, &failure), Some(Degradation::ShortCallIds));
+    assert_eq!(failure.remedy, Degradation::ShortCallIds.word());
+    let degraded = [Degradation::ShortCallIds].into();
+    let options = EncodeOptions { degraded, ..EncodeOptions::default() };
     let body = body_with(Dialect::OpenAiChat, options, &two_rounds(), ToolChoice::Auto);
     let call = body["messages"][2]["tool_calls"][0]["id"].as_str().expect("an id");
     assert_eq!(call.len(), 9);

@@ -12,6 +12,7 @@ use super::super::Problem;
 use super::super::file::{SafeWhenTable, ToolTable};
 use super::Build;
 use crate::assess::{Concurrency, Condition, Judge, Want};
+use crate::children::Agent;
 use crate::error::Code;
 use crate::tools::Tool;
 
@@ -24,6 +25,7 @@ pub(super) struct Commands {
     pub(super) tools: BTreeMap<String, Arc<Tool>>,
     pub(super) specs: Vec<ToolSpec>,
     pub(super) judges: BTreeMap<String, Judge>,
+    pub(super) agents: BTreeMap<String, Arc<Agent>>,
     pub(super) wants: Vec<Want>,
     pub(super) rules: Vec<Rule>,
     pub(super) patterns: Vec<Regex>,
@@ -33,7 +35,8 @@ impl Build<'_> {
     pub(super) fn tools(&mut self, tables: Vec<ToolTable>, into: &mut Commands) {
         for (index, table) in tables.into_iter().enumerate() {
             let at = format!("tool[{index}]");
-            self.positive(&at, "timeout_ms", table.timeout_ms);
+            let timeout_ms = table.timeout_ms();
+            self.positive(&at, "timeout_ms", timeout_ms);
             if table.max_output_bytes > MOST_OUTPUT {
                 let message =
                     format!("may be at most {MOST_OUTPUT}, found {}", table.max_output_bytes);
@@ -49,12 +52,12 @@ impl Build<'_> {
                 description: table.description,
                 input_schema: schema.to_string(),
                 read_only: table.read_only,
-                kind: ToolKind::Plain,
+                kind: if table.background { ToolKind::Task } else { ToolKind::Plain },
             });
             let tool = Tool {
                 name: table.name.clone(),
-                command: self.command(&at, table.command),
-                timeout_ms: table.timeout_ms,
+                command: self.command(&format!("{at}.command"), table.command),
+                timeout_ms,
                 max_output_bytes: table.max_output_bytes,
                 env: table.env,
                 cwd: table.cwd.map(|cwd| self.folder.join(cwd)),
@@ -108,7 +111,7 @@ impl Build<'_> {
             }
             Some(_) | None => {
                 let message = "expected a program and its arguments, found none";
-                self.problem(Code::ConfigValue, format!("{at}.command"), message);
+                self.problem(Code::ConfigValue, at, message);
             }
         }
         command
@@ -124,8 +127,12 @@ pub(super) fn pattern(at: String, text: &str) -> Result<Regex, Problem> {
     })
 }
 
-fn validator(at: &str, schema: &Value) -> Result<jsonschema::Validator, Problem> {
-    let at = format!("{at}.input_schema");
+pub(super) fn validator(at: &str, schema: &Value) -> Result<jsonschema::Validator, Problem> {
+    self::schema(format!("{at}.input_schema"), schema)
+}
+
+/// A validator for a schema that stands at this place.
+pub(super) fn schema(at: String, schema: &Value) -> Result<jsonschema::Validator, Problem> {
     if !schema.is_object() {
         let message = format!("expected a table with a JSON Schema, found {schema}");
         return Err(Problem::new(Code::ConfigValue, at, message));

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::pin::pin;
 
 use engine::config::Overrides;
-use engine::{Approvals, Clock, Ended, Event, Observer, Setup};
+use engine::{Approvals, Clock, Ended, Event, Handle, Observer, Setup};
 use machine_spec::input::InterruptedBy;
 use machine_spec::message::{Entry, Outcome};
-use machine_spec::{EffectKind, RunConfig, Terminal, Transcript};
+use machine_spec::{EffectKind, Terminal, Transcript};
 use replay::reader::Recording;
 use replay::replayer::{Options, replay_file};
 use serde_json::Value;
@@ -34,21 +34,31 @@ pub(crate) fn act(fixture: &str) -> Acted {
 
 /// Carries a scene through.
 pub(crate) fn act_on(stage: Stage) -> Acted {
+    act_while(stage, |_| {}, |_, _| {})
+}
+
+/// Carries a scene through with another setup, while somebody who sees its events does something.
+pub(crate) fn act_while(
+    stage: Stage,
+    change: impl FnOnce(&mut Setup),
+    on: impl FnMut(&Event, &Handle),
+) -> Acted {
     let prompt = stage.prompt().to_owned();
     let interrupt = stage.interrupt().cloned();
-    run(stage, "run.jsonl", &prompt, interrupt, None, |_| {})
+    run(stage, "run.jsonl", &prompt, interrupt, None, change, on)
 }
 
 /// Carries a scene through in which somebody is asked about calls; nobody when there is none.
 pub(crate) fn act_asking(stage: Stage, approvals: Option<Approvals>) -> Acted {
     let prompt = stage.prompt().to_owned();
     let interrupt = stage.interrupt().cloned();
-    run(stage, "run.jsonl", &prompt, interrupt, approvals, |_| {})
+    run(stage, "run.jsonl", &prompt, interrupt, approvals, |_| {}, |_, _| {})
 }
 
 /// Says more on the same stage, in a run of its own that begins with this history.
 pub(crate) fn act_again(stage: Stage, words: &str, history: Transcript) -> Acted {
-    run(stage, "again.jsonl", words, None, None, |config| config.history = history)
+    let change = |setup: &mut Setup| setup.machine.history = history;
+    run(stage, "again.jsonl", words, None, None, change, |_, _| {})
 }
 
 fn run(
@@ -57,19 +67,20 @@ fn run(
     words: &str,
     interrupt: Option<InterruptTable>,
     approvals: Option<Approvals>,
-    change: impl FnOnce(&mut RunConfig),
+    change: impl FnOnce(&mut Setup),
+    on: impl FnMut(&Event, &Handle),
 ) -> Acted {
     let environment = |name: &str| (name == KEY_NAME).then(|| KEY.to_owned());
     let path = stage.path("config.toml");
     let setup = Setup::load(&path, &Overrides::default(), &environment);
     let mut setup = setup.unwrap_or_else(|error| panic!("{error}"));
-    change(&mut setup.machine);
+    change(&mut setup);
     let dialects = setup.providers.iter().map(|provider| provider.dialect).collect();
     let recorded = stage.path(file);
     // What a server asks to wait for is leapt over, and is seen in the events all the same.
     let clock = Clock::leaping(EPOCH_MS);
     let scene = engine::Stage { clock, approvals, ..engine::Stage::recorded(recorded.clone()) };
-    let (events, ended) = carry(&stage, setup, words, scene, interrupt);
+    let (events, ended) = carry(&stage, setup, words, scene, interrupt, on);
     let recording = Recording::read(&recorded).expect("a readable recording");
     let acted = Acted { stage, events, ended, recording };
     acted.judge(dialects, recorded);
@@ -82,6 +93,7 @@ fn carry(
     words: &str,
     scene: engine::Stage,
     interrupt: Option<InterruptTable>,
+    mut on: impl FnMut(&Event, &Handle),
 ) -> (Vec<Event>, Ended) {
     let (handle, inputs) = engine::inputs();
     let (observer, mut told) = Observer::new();
@@ -100,6 +112,7 @@ fn carry(
                 if awaited(&event) && !events.iter().any(awaited) {
                     handle.interrupt(InterruptedBy::User);
                 }
+                on(&event, &handle);
                 events.push(event);
             }
             events
