@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use machine_spec::config::{Candidate, RunConfig};
 use wire::catalogue::Catalogue;
-use wire::encode::EncodeOptions;
+use wire::encode::{EncodeOptions, OutputShape};
 
 use super::endpoint::{self, Endpoint};
 use super::file::{ConfigFile, ProviderTable};
@@ -213,6 +213,8 @@ impl Build<'_> {
         let options = EncodeOptions {
             max_tokens: table.max_tokens,
             temperature: table.temperature,
+            output: self.shape(at, table),
+            recover_text_calls: table.recover_text_calls.unwrap_or(may_write_calls(table.dialect)),
             extra: table.extra.clone(),
             ..EncodeOptions::default()
         };
@@ -221,6 +223,25 @@ impl Build<'_> {
             self.problem(Code::ConfigValue, format!("{at}.extra.{key}"), message);
         }
         options
+    }
+
+    fn shape(&mut self, at: &str, table: &ProviderTable) -> Option<OutputShape> {
+        let schema = table.output_schema.as_ref()?;
+        if !schema.is_object() {
+            let message = format!("expected a JSON Schema as a table, found {schema}");
+            self.problem(Code::ConfigValue, format!("{at}.output_schema"), message);
+        }
+        let (schema, strict) = (schema.to_string(), table.output_strict);
+        Some(OutputShape { schema, strict, ..OutputShape::default() })
+    }
+}
+
+/// Whether models behind this dialect are known to write calls into their text: those that other
+/// people serve.
+const fn may_write_calls(dialect: wire::Dialect) -> bool {
+    match dialect {
+        wire::Dialect::OpenAiChat | wire::Dialect::Ollama => true,
+        wire::Dialect::Anthropic | wire::Dialect::OpenAiResponses | wire::Dialect::Gemini => false,
     }
 }
 
@@ -246,6 +267,9 @@ impl ProviderTable {
             max_output: None,
             max_tokens: None,
             temperature: None,
+            recover_text_calls: None,
+            output_schema: None,
+            output_strict: false,
             headers: std::collections::BTreeMap::new(),
             extra: serde_json::Map::new(),
             connect_timeout_ms: None,

@@ -12,7 +12,7 @@ use replay::format::v1::BodyEnd;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
 use tokio::select;
-use wire::{DecodeLimits, Decoder, Dialect, classify};
+use wire::{Dialect, ResponseReader, classify};
 
 use super::Outgoing;
 use super::fault::{self, Stage};
@@ -45,7 +45,7 @@ impl Call {
     /// Sends the request and reports the response, down to its end.
     pub(crate) async fn run(self) {
         let Call { outgoing, line, assessor, clock } = self;
-        let Outgoing { dialect, client, url, headers, body, patience } = outgoing;
+        let Outgoing { dialect, reader, client, url, headers, body, patience } = outgoing;
         let sent = client.post(url).headers(headers).body(body).send();
         let response = match within_ms(patience.request_ms, sent).await {
             Some(Ok(response)) => response,
@@ -74,7 +74,7 @@ impl Call {
         let over = if response_is_error(status) {
             reading.error_body().await
         } else {
-            reading.stream(&assessor, &patience).await
+            reading.stream(reader, &assessor, &patience).await
         };
         match over {
             Over::Closed(closure, end) => {
@@ -155,8 +155,12 @@ impl Reading {
     }
 
     /// Reads a stream of events.
-    async fn stream(&mut self, assessor: &Assessor, patience: &Patience) -> Over {
-        let mut decoder = Decoder::new(self.dialect, DecodeLimits::default());
+    async fn stream(
+        &mut self,
+        mut reader: ResponseReader,
+        assessor: &Assessor,
+        patience: &Patience,
+    ) -> Over {
         let mut follower = Follower::default();
         let mut events = Vec::new();
         loop {
@@ -164,19 +168,22 @@ impl Reading {
             let bytes = match piece {
                 Piece::Bytes(bytes) => bytes,
                 Piece::End | Piece::Broken(_) | Piece::Idle | Piece::NoProgress => {
-                    decoder.finish(&mut events);
+                    reader.finish(&mut events);
                     if self.say(&mut events, &mut follower, assessor).await == Heard::Failure {
                         return Over::Said;
                     }
                     return ended(piece, patience);
                 }
             };
-            decoder.push(&bytes, &mut events);
+            reader.push(&bytes, &mut events);
             self.line.bytes(self.status, bytes).await;
             match self.say(&mut events, &mut follower, assessor).await {
                 Heard::Failure => return Over::Said,
-                _ if decoder.is_over() => return Over::Closed(Closure::Ended, BodyEnd::Ended),
-                Heard::End => return self.linger(decoder, follower, assessor, patience).await,
+                _ if reader.is_over() => return Over::Closed(Closure::Ended, BodyEnd::Ended),
+                _ if reader.holds_an_end() => {
+                    return self.linger(reader, follower, assessor, patience).await;
+                }
+                Heard::End => return self.linger(reader, follower, assessor, patience).await,
                 Heard::Progress => self.watch.progress.restart(),
                 Heard::Nothing => {}
             }
@@ -187,7 +194,7 @@ impl Reading {
     /// says so too early; neither need be waited for long.
     async fn linger(
         &mut self,
-        mut decoder: Decoder,
+        mut reader: ResponseReader,
         mut follower: Follower,
         assessor: &Assessor,
         patience: &Patience,
@@ -201,14 +208,14 @@ impl Reading {
             };
             match piece {
                 Piece::Bytes(bytes) => {
-                    decoder.push(&bytes, &mut events);
+                    reader.push(&bytes, &mut events);
                     self.line.bytes(self.status, bytes).await;
                     match self.say(&mut events, &mut follower, assessor).await {
                         Heard::Failure => return Over::Said,
                         Heard::Progress | Heard::End => patience.restart(),
                         Heard::Nothing => {}
                     }
-                    if decoder.is_over() {
+                    if reader.is_over() {
                         break BodyEnd::Ended;
                     }
                 }
@@ -217,7 +224,7 @@ impl Reading {
                 Piece::Idle | Piece::NoProgress => break BodyEnd::Silent,
             }
         };
-        decoder.finish(&mut events);
+        reader.finish(&mut events);
         self.say(&mut events, &mut follower, assessor).await;
         Over::Closed(Closure::Ended, end)
     }

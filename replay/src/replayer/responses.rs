@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use machine_spec::ids::EffectId;
 use machine_spec::model::{ArgsVerdict, BlockEnd, CallFacts, ModelEvent};
-use machine_spec::{Effect, Input};
+use machine_spec::{Effect, Input, RunConfig};
 use serde_json::Value;
-use wire::{DecodeLimits, Decoder, Dialect};
+use wire::{Dialect, EncodeOptions, ResponseReader};
 
 use crate::divergence::{Difference, first_difference};
 use crate::format::v1::{BodyNote, Provider};
@@ -15,14 +15,15 @@ use crate::reader::{Bodies, Body};
 /// The responses that are being heard.
 #[derive(Debug)]
 pub(super) struct Responses {
-    dialects: Vec<Option<Dialect>>,
+    config: RunConfig,
+    speakers: Vec<Option<(Dialect, EncodeOptions)>>,
     heard: BTreeMap<EffectId, Heard>,
 }
 
 /// A response as it was heard.
 #[derive(Debug)]
 struct Heard {
-    dialect: Option<Dialect>,
+    reader: Option<ResponseReader>,
     /// Its events with their frames.
     events: Vec<(u64, ModelEvent)>,
     end: End,
@@ -56,9 +57,9 @@ pub(super) enum Compared {
 }
 
 impl Responses {
-    pub(super) fn of(providers: &[Provider]) -> Responses {
-        let dialects = providers.iter().map(|provider| provider.dialect.parse().ok()).collect();
-        Responses { dialects, heard: BTreeMap::new() }
+    pub(super) fn of(providers: &[Provider], config: &RunConfig) -> Responses {
+        let speakers = providers.iter().map(Provider::speaks).collect();
+        Responses { config: config.clone(), speakers, heard: BTreeMap::new() }
     }
 
     /// Takes down a piece of a response, before it is stepped.
@@ -79,9 +80,11 @@ impl Responses {
     pub(super) fn order(&mut self, effect: &Effect, bodies: &Bodies) -> Option<Compared> {
         match effect {
             Effect::CallModel { id, request } => {
-                let dialect = self.dialects.get(usize::from(request.candidate.0));
-                let dialect = dialect.copied().flatten();
-                let heard = Heard { dialect, events: Vec::new(), end: End::Open, body: None };
+                let speaker = self.speakers.get(usize::from(request.candidate.0));
+                let reader = speaker.and_then(Option::as_ref).map(|(dialect, options)| {
+                    ResponseReader::new(*dialect, options, &self.config, &request.tools)
+                });
+                let heard = Heard { reader, events: Vec::new(), end: End::Open, body: None };
                 self.heard.insert(*id, heard);
                 None
             }
@@ -119,8 +122,8 @@ impl Responses {
 }
 
 impl Heard {
-    fn compare(self, bodies: &Bodies) -> Compared {
-        let (Some(dialect), Some(note)) = (self.dialect, &self.body) else {
+    fn compare(mut self, bodies: &Bodies) -> Compared {
+        let (Some(mut reader), Some(note)) = (self.reader.take(), &self.body) else {
             return Compared::NotComparable;
         };
         let is_stream = note.status.is_none_or(|status| (200..300).contains(&status));
@@ -143,9 +146,8 @@ impl Heard {
             }
         };
         let mut decoded = Vec::new();
-        let mut decoder = Decoder::new(dialect, DecodeLimits::default());
-        decoder.push(&bytes, &mut decoded);
-        decoder.finish(&mut decoded);
+        reader.push(&bytes, &mut decoded);
+        reader.finish(&mut decoded);
         self.first_difference(&decoded)
     }
 

@@ -9,3 +9,4 @@ mod order;
 mod providers;
 mod streams;
 mod tools;
+mod written;
