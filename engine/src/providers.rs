@@ -12,8 +12,8 @@ use machine_spec::model::{ErrorClass, Failure};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url, redirect, retry};
 use secrecy::{ExposeSecret, SecretString};
-use wire::Dialect;
 use wire::encode::{EncodeOptions, Encoder};
+use wire::{Dialect, ResponseReader};
 
 use crate::setup::{Auth, Patience, Provider};
 
@@ -37,6 +37,7 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     pub(crate) dialect: Dialect,
+    pub(crate) reader: ResponseReader,
     pub(crate) client: Client,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
@@ -74,7 +75,8 @@ impl Connection {
     ) -> (Vec<u8>, Result<Outgoing, Box<Failure>>) {
         let encoded = self.encoder.encode(config, request);
         let body = encoded.body;
-        let outgoing = self.outgoing(&encoded.path, &body, request.transport);
+        let reader = self.reader(config, request);
+        let outgoing = self.outgoing(&encoded.path, &body, request.transport, reader);
         (body, outgoing)
     }
 
@@ -85,9 +87,17 @@ impl Connection {
         config: &RunConfig,
         request: &SealedRequest,
     ) -> Result<Outgoing, Box<Failure>> {
-        let mut encoder = Encoder::new(self.provider.dialect, self.provider.options.clone());
+        // The shape is that of the answers to the user.
+        let options = EncodeOptions { output: None, ..self.provider.options.clone() };
+        let mut encoder = Encoder::new(self.provider.dialect, options);
         let encoded = encoder.encode(config, request);
-        self.outgoing(&encoded.path, &encoded.body, request.transport)
+        let reader = self.reader(config, request);
+        self.outgoing(&encoded.path, &encoded.body, request.transport, reader)
+    }
+
+    fn reader(&self, config: &RunConfig, request: &SealedRequest) -> ResponseReader {
+        let Provider { dialect, options, .. } = &*self.provider;
+        ResponseReader::new(*dialect, options, config, &request.tools)
     }
 
     fn outgoing(
@@ -95,6 +105,7 @@ impl Connection {
         path: &str,
         body: &[u8],
         transport: Transport,
+        reader: ResponseReader,
     ) -> Result<Outgoing, Box<Failure>> {
         let provider = &self.provider;
         let client = self
@@ -110,6 +121,7 @@ impl Connection {
         })?;
         Ok(Outgoing {
             dialect: provider.dialect,
+            reader,
             client,
             url,
             headers: headers(provider, transport),

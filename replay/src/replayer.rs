@@ -81,7 +81,7 @@ impl Replayer {
         let options = Options { responses: options.responses && !bodies.are_absent(), ..options };
         Replayer {
             requests: Requests::of(&header.providers),
-            responses: Responses::of(&header.providers),
+            responses: Responses::of(&header.providers, &header.config),
             header: header.clone(),
             report: Report::new(path.clone()),
             path,

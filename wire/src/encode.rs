@@ -11,6 +11,7 @@ mod fit;
 mod json;
 mod lane;
 mod options;
+mod output;
 mod parts;
 mod private;
 mod schema;
@@ -24,10 +25,12 @@ use machine_spec::config::Candidate;
 use machine_spec::effect::SealedRequest;
 
 pub use self::options::{Degradation, EncodeOptions};
+pub use self::output::OutputShape;
 pub use self::url::url;
 
 pub(crate) use self::fit::{IdShape, fit_id, fit_name};
 pub(crate) use self::json::{Members, Out, value};
+pub(crate) use self::output::joined;
 pub(crate) use self::parts::{
     Ask, For, NO_OUTPUT, list_tools, may_choose, offers_tools, result_text, sub_object,
 };

@@ -23,7 +23,8 @@ const MESSAGE_BYTES: usize = 2_000;
 ///
 /// With a success status the body is judged by its own words alone: an error object inside a 200
 /// answer, or inside a stream, is classified as what it says; anything else is not the API's own
-/// body. `now_unix_ms` is needed only where a server gives a point in time instead of a span.
+/// body. `now_unix_ms` is needed only where a server gives a point in time instead of a span; without
+/// it the `date` header counts.
 #[must_use]
 pub fn classify(
     dialect: Dialect,
@@ -32,6 +33,8 @@ pub fn classify(
     body: &[u8],
     now_unix_ms: Option<u64>,
 ) -> Failure {
+    // A server that names a point in time usually tells its own time too.
+    let now_unix_ms = now_unix_ms.or_else(|| wait::told_time(headers));
     let told = Told::read(headers, body);
     let success = (200..300).contains(&status);
     if success && !told.is_error_object {

@@ -132,6 +132,51 @@ impl<'de> Deserialize<'de> for Index {
     }
 }
 
+/// A list that nearly always has one item or none: the first costs no allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct Few<T> {
+    first: Option<T>,
+    others: Vec<T>,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Few<T> {
+        Few { first: None, others: Vec::new() }
+    }
+}
+
+impl<T> IntoIterator for Few<T> {
+    type Item = T;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<T>, std::vec::IntoIter<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.others)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Few<T>, D::Error> {
+        struct Seen<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Seen<T> {
+            type Value = Few<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_unit<E: de::Error>(self) -> Result<Few<T>, E> {
+                Ok(Few::default())
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Few<T>, A::Error> {
+                let mut few = Few { first: seq.next_element()?, others: Vec::new() };
+                while let Some(item) = seq.next_element()? {
+                    few.others.push(item);
+                }
+                Ok(few)
+            }
+        }
+        deserializer.deserialize_any(Seen(std::marker::PhantomData))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +188,19 @@ mod tests {
         for other in ["null", "1", "-1", "1.5", "true", "[1,[2]]", "{\"a\":{}}"] {
             let piece: Piece<'_> = serde_json::from_str(other).expect("json");
             assert_eq!(piece.0, None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_short_list_is_a_list() {
+        for (json, items) in
+            [("null", vec![]), ("[]", vec![]), ("[1]", vec![1]), ("[1,2,3]", vec![1, 2, 3])]
+        {
+            let few: Few<i32> = serde_json::from_str(json).expect("json");
+            assert_eq!(few.into_iter().collect::<Vec<_>>(), items, "{json}");
+        }
+        for other in ["1", "{}", "[\"x\"]"] {
+            assert!(serde_json::from_str::<Few<i32>>(other).is_err(), "{other}");
         }
     }
 

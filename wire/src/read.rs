@@ -175,6 +175,16 @@ impl Parts {
     }
 }
 
+/// Takes a member out of a parameter that is an object, and the parameter with it if nothing else
+/// is left in it.
+pub(crate) fn take_member(extra: &mut Map<String, Value>, parameter: &str, member: &str) {
+    let Some(Value::Object(members)) = extra.get_mut(parameter) else { return };
+    members.remove(member);
+    if members.is_empty() {
+        extra.remove(parameter);
+    }
+}
+
 /// Moves the sampling temperature out of an object of parameters.
 pub(crate) fn take_temperature(from: &mut Map<String, Value>) -> Option<f64> {
     let temperature = from.get("temperature").and_then(Value::as_f64)?;

@@ -63,6 +63,12 @@ impl TextCalls {
         self.release(events);
     }
 
+    /// Whether the end of a text block is held back with its text.
+    #[must_use]
+    pub fn holds_an_end(&self) -> bool {
+        self.text.as_ref().is_some_and(|held| held.done.is_some())
+    }
+
     fn hear(&mut self, event: ModelEvent, out: &mut Vec<ModelEvent>) {
         match event {
             ModelEvent::BlockBegan { block, ref kind } => {

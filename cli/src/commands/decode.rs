@@ -1,4 +1,6 @@
-//! `loopwright decode`: what a provider stream says.
+//! `loopwright decode`: what a provider stream says, or what an error body means.
+
+mod refusal;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -26,10 +28,18 @@ pub(crate) struct Args {
     /// Also decode the body cut in two at every byte, and byte by byte: all must say the same.
     #[arg(long)]
     every_split: bool,
+    /// The file is no stream but the body of an error: tell its class, the wait and the sizes.
+    #[arg(long, conflicts_with = "every_split")]
+    errors: bool,
+    #[command(flatten)]
+    head: refusal::Head,
 }
 
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<ExitCode, Fault> {
     let body = read(&args.file)?;
+    if args.errors {
+        return refusal::run(args.wire, &args.head, &args.file, &body, args.json, out);
+    }
     let message = Message::read(args.wire, DecodeLimits::default(), &body);
     if args.json {
         let json = serde_json::to_string_pretty(&message).map_err(Fault::unreadable)?;

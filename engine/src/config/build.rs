@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use machine_spec::config::{Candidate, RunConfig};
 use wire::catalogue::Catalogue;
-use wire::encode::EncodeOptions;
+use wire::encode::{EncodeOptions, OutputShape};
 
 use super::endpoint::{self, Endpoint, Keys};
 use super::file::{ConfigFile, HookEvent, ProviderTable};
@@ -48,7 +48,7 @@ pub(super) fn setup(
     build.override_with(&mut file, overrides);
     let system = build.system(&file, overrides);
     let tables = std::mem::take(&mut file.providers);
-    let Endpoints { providers, candidates, hidden } = build.providers(tables);
+    let Endpoints { mut providers, candidates, hidden } = build.providers(tables);
     let mut commands = Commands::default();
     build.tools(std::mem::take(&mut file.tools), &mut commands);
     let hooks = build.hooks(std::mem::take(&mut file.hooks));
@@ -67,6 +67,13 @@ pub(super) fn setup(
     let wants_memory = file.policy.recall || file.policy.flush;
     let memory = build.memory(file.memory.take(), wants_memory);
     let (output_schema, shape) = build.shape(&file).unzip();
+    // What is asked of the model is asked of the wire too, unless an endpoint is asked otherwise.
+    if let Some(schema) = &output_schema {
+        for provider in &mut providers {
+            let whole = || OutputShape { schema: schema.clone(), ..OutputShape::default() };
+            provider.options.output.get_or_insert_with(whole);
+        }
+    }
     let machine = RunConfig {
         candidates,
         output_schema: output_schema.unwrap_or_default(),
@@ -269,6 +276,8 @@ impl Build<'_> {
         let options = EncodeOptions {
             max_tokens: table.max_tokens,
             temperature: table.temperature,
+            output: self.provider_shape(at, table),
+            recover_text_calls: table.recover_text_calls.unwrap_or(may_write_calls(table.dialect)),
             extra: table.extra.clone(),
             ..EncodeOptions::default()
         };
@@ -277,6 +286,25 @@ impl Build<'_> {
             self.problem(Code::ConfigValue, format!("{at}.extra.{key}"), message);
         }
         options
+    }
+
+    fn provider_shape(&mut self, at: &str, table: &ProviderTable) -> Option<OutputShape> {
+        let schema = table.output_schema.as_ref()?;
+        if !schema.is_object() {
+            let message = format!("expected a JSON Schema as a table, found {schema}");
+            self.problem(Code::ConfigValue, format!("{at}.output_schema"), message);
+        }
+        let (schema, strict) = (schema.to_string(), table.output_strict);
+        Some(OutputShape { schema, strict, ..OutputShape::default() })
+    }
+}
+
+/// Whether models behind this dialect are known to write calls into their text: those that other
+/// people serve.
+const fn may_write_calls(dialect: wire::Dialect) -> bool {
+    match dialect {
+        wire::Dialect::OpenAiChat | wire::Dialect::Ollama => true,
+        wire::Dialect::Anthropic | wire::Dialect::OpenAiResponses | wire::Dialect::Gemini => false,
     }
 }
 
@@ -305,6 +333,9 @@ impl ProviderTable {
             max_tokens: None,
             temperature: None,
             price: None,
+            recover_text_calls: None,
+            output_schema: None,
+            output_strict: false,
             headers: std::collections::BTreeMap::new(),
             extra: serde_json::Map::new(),
             connect_timeout_ms: None,

@@ -63,6 +63,10 @@ pub(super) struct ProviderTable {
     pub(super) max_tokens: Option<u64>,
     pub(super) temperature: Option<f64>,
     pub(super) price: Option<PriceTable>,
+    pub(super) recover_text_calls: Option<bool>,
+    pub(super) output_schema: Option<Value>,
+    #[serde(default)]
+    pub(super) output_strict: bool,
     #[serde(default)]
     pub(super) headers: BTreeMap<String, String>,
     #[serde(default)]

@@ -13,7 +13,7 @@ use replay::format::v1::BodyEnd;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
 use tokio::select;
-use wire::{DecodeLimits, Decoder, Degradation, Dialect, EncodeOptions, classify, decode_whole};
+use wire::{DecodeLimits, Degradation, Dialect, EncodeOptions, ResponseReader, classify};
 
 use super::Outgoing;
 use super::fault::{self, Stage};
@@ -46,7 +46,7 @@ impl Call {
     /// Sends the request and reports the response, down to its end.
     pub(crate) async fn run(self) {
         let Call { outgoing, line, assessor, clock } = self;
-        let Outgoing { dialect, client, url, headers, body, patience, transport, options } =
+        let Outgoing { dialect, reader, client, url, headers, body, patience, transport, options } =
             outgoing;
         let sent = client.post(url).headers(headers).body(body).send();
         let response = match within_ms(patience.request_ms, sent).await {
@@ -75,8 +75,8 @@ impl Call {
         };
         let over = match (response_is_error(status), transport) {
             (true, _) => reading.error_body(&options).await,
-            (false, Transport::Stream) => reading.stream(&assessor, &patience).await,
-            (false, Transport::Whole) => reading.whole(&assessor, &patience).await,
+            (false, Transport::Stream) => reading.stream(reader, &assessor, &patience).await,
+            (false, Transport::Whole) => reading.whole(reader, &assessor, &patience).await,
         };
         match over {
             Over::Closed(closure, end) => {
@@ -157,8 +157,12 @@ impl Reading {
     }
 
     /// Reads a stream of events.
-    async fn stream(&mut self, assessor: &Assessor, patience: &Patience) -> Over {
-        let mut decoder = Decoder::new(self.dialect, DecodeLimits::default());
+    async fn stream(
+        &mut self,
+        mut reader: ResponseReader,
+        assessor: &Assessor,
+        patience: &Patience,
+    ) -> Over {
         let mut follower = Follower::default();
         let mut events = Vec::new();
         loop {
@@ -166,19 +170,22 @@ impl Reading {
             let bytes = match piece {
                 Piece::Bytes(bytes) => bytes,
                 Piece::End | Piece::Broken(_) | Piece::Idle | Piece::NoProgress => {
-                    decoder.finish(&mut events);
+                    reader.finish(&mut events);
                     if self.say(&mut events, &mut follower, assessor).await == Heard::Failure {
                         return Over::Said(BodyEnd::Cancelled);
                     }
                     return ended(piece, patience);
                 }
             };
-            decoder.push(&bytes, &mut events);
+            reader.push(&bytes, &mut events);
             self.line.bytes(self.status, bytes).await;
             match self.say(&mut events, &mut follower, assessor).await {
                 Heard::Failure => return Over::Said(BodyEnd::Cancelled),
-                _ if decoder.is_over() => return Over::Closed(Closure::Ended, BodyEnd::Ended),
-                Heard::End => return self.linger(decoder, follower, assessor, patience).await,
+                _ if reader.is_over() => return Over::Closed(Closure::Ended, BodyEnd::Ended),
+                _ if reader.holds_an_end() => {
+                    return self.linger(reader, follower, assessor, patience).await;
+                }
+                Heard::End => return self.linger(reader, follower, assessor, patience).await,
                 Heard::Progress => self.watch.progress.restart(),
                 Heard::Nothing => {}
             }
@@ -189,7 +196,7 @@ impl Reading {
     /// says so too early; neither need be waited for long.
     async fn linger(
         &mut self,
-        mut decoder: Decoder,
+        mut reader: ResponseReader,
         mut follower: Follower,
         assessor: &Assessor,
         patience: &Patience,
@@ -203,14 +210,14 @@ impl Reading {
             };
             match piece {
                 Piece::Bytes(bytes) => {
-                    decoder.push(&bytes, &mut events);
+                    reader.push(&bytes, &mut events);
                     self.line.bytes(self.status, bytes).await;
                     match self.say(&mut events, &mut follower, assessor).await {
                         Heard::Failure => return Over::Said(BodyEnd::Cancelled),
                         Heard::Progress | Heard::End => patience.restart(),
                         Heard::Nothing => {}
                     }
-                    if decoder.is_over() {
+                    if reader.is_over() {
                         break BodyEnd::Ended;
                     }
                 }
@@ -219,13 +226,18 @@ impl Reading {
                 Piece::Idle | Piece::NoProgress => break BodyEnd::Silent,
             }
         };
-        decoder.finish(&mut events);
+        reader.finish(&mut events);
         self.say(&mut events, &mut follower, assessor).await;
         Over::Closed(Closure::Ended, end)
     }
 
     /// Reads a response in one piece: nothing of it is said before all of it is there.
-    async fn whole(&mut self, assessor: &Assessor, patience: &Patience) -> Over {
+    async fn whole(
+        &mut self,
+        mut reader: ResponseReader,
+        assessor: &Assessor,
+        patience: &Patience,
+    ) -> Over {
         let limits = DecodeLimits::default();
         let mut body = Vec::new();
         let piece = loop {
@@ -241,7 +253,7 @@ impl Reading {
             }
         };
         let is_end = matches!(piece, Piece::End);
-        let mut events = decode_whole(self.dialect, limits, &body, is_end);
+        let mut events = reader.read_whole(&body, is_end);
         match self.say(&mut events, &mut Follower::default(), assessor).await {
             Heard::Failure if is_end => Over::Said(BodyEnd::Ended),
             Heard::Failure => Over::Said(BodyEnd::Cancelled),

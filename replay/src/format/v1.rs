@@ -88,10 +88,17 @@ impl Provider {
     /// an option.
     #[must_use]
     pub fn encoder(&self) -> Option<Encoder> {
+        let (dialect, options) = self.speaks()?;
+        Some(Encoder::new(dialect, options))
+    }
+
+    /// Its dialect and options; `None` if this release does not know the dialect or an option.
+    #[must_use]
+    pub fn speaks(&self) -> Option<(Dialect, EncodeOptions)> {
         let dialect = self.dialect.parse().ok()?;
         let options = self.options.clone().into_iter().collect();
         let options = serde_json::from_value(serde_json::Value::Object(options)).ok()?;
-        Some(Encoder::new(dialect, options))
+        Some((dialect, options))
     }
 }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use machine_spec::effect::Transport;
 use machine_spec::ids::EffectId;
 use machine_spec::model::{ArgsVerdict, BlockEnd, CallFacts, ModelEvent};
-use machine_spec::{Effect, Input};
+use machine_spec::{Effect, Input, RunConfig};
 use serde_json::Value;
-use wire::{DecodeLimits, Decoder, Dialect, decode_whole};
+use wire::{Dialect, EncodeOptions, ResponseReader};
 
 use crate::divergence::{Difference, first_difference};
 use crate::format::v1::{BodyEnd, BodyNote, Provider};
@@ -16,14 +16,15 @@ use crate::reader::{Bodies, Body};
 /// The responses that are being heard.
 #[derive(Debug)]
 pub(super) struct Responses {
-    dialects: Vec<Option<Dialect>>,
+    config: RunConfig,
+    speakers: Vec<Option<(Dialect, EncodeOptions)>>,
     heard: BTreeMap<EffectId, Heard>,
 }
 
 /// A response as it was heard.
 #[derive(Debug)]
 struct Heard {
-    dialect: Option<Dialect>,
+    reader: Option<ResponseReader>,
     transport: Transport,
     /// Its events with their frames.
     events: Vec<(u64, ModelEvent)>,
@@ -58,9 +59,9 @@ pub(super) enum Compared {
 }
 
 impl Responses {
-    pub(super) fn of(providers: &[Provider]) -> Responses {
-        let dialects = providers.iter().map(|provider| provider.dialect.parse().ok()).collect();
-        Responses { dialects, heard: BTreeMap::new() }
+    pub(super) fn of(providers: &[Provider], config: &RunConfig) -> Responses {
+        let speakers = providers.iter().map(Provider::speaks).collect();
+        Responses { config: config.clone(), speakers, heard: BTreeMap::new() }
     }
 
     /// Takes down a piece of a response, before it is stepped.
@@ -81,11 +82,13 @@ impl Responses {
     pub(super) fn order(&mut self, effect: &Effect, bodies: &Bodies) -> Option<Compared> {
         match effect {
             Effect::CallModel { id, request } => {
-                let dialect = self.dialects.get(usize::from(request.candidate.0));
-                let dialect = dialect.copied().flatten();
+                let speaker = self.speakers.get(usize::from(request.candidate.0));
+                let reader = speaker.and_then(Option::as_ref).map(|(dialect, options)| {
+                    ResponseReader::new(*dialect, options, &self.config, &request.tools)
+                });
                 let transport = request.transport;
                 let (events, end, body) = (Vec::new(), End::Open, None);
-                let heard = Heard { dialect, transport, events, end, body };
+                let heard = Heard { reader, transport, events, end, body };
                 self.heard.insert(*id, heard);
                 None
             }
@@ -123,8 +126,8 @@ impl Responses {
 }
 
 impl Heard {
-    fn compare(self, bodies: &Bodies) -> Compared {
-        let (Some(dialect), Some(note)) = (self.dialect, &self.body) else {
+    fn compare(mut self, bodies: &Bodies) -> Compared {
+        let (Some(mut reader), Some(note)) = (self.reader.take(), &self.body) else {
             return Compared::NotComparable;
         };
         let is_stream = note.status.is_none_or(|status| (200..300).contains(&status));
@@ -146,16 +149,14 @@ impl Heard {
                 });
             }
         };
-        let limits = DecodeLimits::default();
         let decoded = match self.transport {
             Transport::Stream => {
                 let mut decoded = Vec::new();
-                let mut decoder = Decoder::new(dialect, limits);
-                decoder.push(&bytes, &mut decoded);
-                decoder.finish(&mut decoded);
+                reader.push(&bytes, &mut decoded);
+                reader.finish(&mut decoded);
                 decoded
             }
-            Transport::Whole => decode_whole(dialect, limits, &bytes, note.end == BodyEnd::Ended),
+            Transport::Whole => reader.read_whole(&bytes, note.end == BodyEnd::Ended),
         };
         self.first_difference(&decoded)
     }

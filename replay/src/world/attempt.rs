@@ -3,7 +3,7 @@
 use machine_spec::Input;
 use machine_spec::ids::EffectId;
 use machine_spec::model::{Closure, ErrorClass, Failure, ModelEvent};
-use wire::{DecodeLimits, Decoder, Dialect, classify};
+use wire::{Dialect, ResponseReader, classify};
 
 use super::World;
 use super::assess::Follower;
@@ -17,7 +17,7 @@ use crate::sink::Sink;
 pub(super) struct Attempt {
     dialect: Dialect,
     file: WireFile,
-    decoder: Decoder,
+    reader: ResponseReader,
     follower: Follower,
     /// Where each piece begins, and the pause before it.
     pieces: Vec<(u64, u64)>,
@@ -30,10 +30,10 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    pub(super) fn new(dialect: Dialect, file: WireFile) -> Attempt {
+    pub(super) fn new(dialect: Dialect, reader: ResponseReader, file: WireFile) -> Attempt {
         Attempt {
             dialect,
-            decoder: Decoder::new(dialect, DecodeLimits::default()),
+            reader,
             follower: Follower::default(),
             pieces: file.plan.pieces(file.body.len() as u64),
             file,
@@ -102,12 +102,13 @@ impl<S: Sink> World<'_, S> {
         let Some(attempt) = self.attempts.get_mut(&id) else { return };
         if attempt.is_stream() {
             let mut events = Vec::new();
-            attempt.decoder.push(&bytes, &mut events);
+            attempt.reader.push(&bytes, &mut events);
+            attempt.finished |= attempt.reader.holds_an_end();
             let span = (!bytes.is_empty()).then_some(WireSpan { body: id, from, to });
             self.say(id, events, span);
         }
         let Some(attempt) = self.attempts.get(&id) else { return };
-        if attempt.decoder.is_over() {
+        if attempt.reader.is_over() {
             return self.close(id, Closure::Ended, BodyEnd::Ended);
         }
         self.await_more(id);
@@ -177,7 +178,7 @@ impl<S: Sink> World<'_, S> {
         let Some(attempt) = self.attempts.get_mut(&id) else { return };
         let closure = if attempt.is_stream() {
             let mut events = Vec::new();
-            attempt.decoder.finish(&mut events);
+            attempt.reader.finish(&mut events);
             self.say(id, events, None);
             closure
         } else {

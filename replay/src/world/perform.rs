@@ -10,6 +10,7 @@ use machine_spec::model::{Closure, Failure};
 use machine_spec::policy::Compactor;
 use machine_spec::view::View;
 use machine_spec::{Effect, Input, summary};
+use wire::ResponseReader;
 
 use super::attempt::Attempt;
 use super::ids::renewed;
@@ -123,7 +124,9 @@ impl<S: Sink> World<'_, S> {
             self.trouble.get_or_insert(Trouble::NoSuchFile { name });
             return;
         };
-        self.begin_attempt(id, Attempt::new(provider.dialect, file), after_ms);
+        let (dialect, config) = (provider.dialect, &self.scenario.config);
+        let reader = ResponseReader::new(dialect, &provider.options, config, &request.tools);
+        self.begin_attempt(id, Attempt::new(dialect, reader, file), after_ms);
     }
 
     /// The answer to the n-th request, from 0.

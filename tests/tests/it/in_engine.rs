@@ -15,3 +15,4 @@ mod providers;
 mod streams;
 mod tasks;
 mod tools;
+mod written;

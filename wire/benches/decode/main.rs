@@ -97,6 +97,9 @@ fn decode(criterion: &mut Criterion, dialect: Dialect, spelling: Spelling, label
     row(&mut group, "ours 16K", &bodies, &large, |pieces| ours(dialect, pieces));
     row(&mut group, "ours per event", &bodies, &single, |pieces| ours(dialect, pieces));
     row(&mut group, "sse-stream flat 16K", &bodies, &large, |pieces| rivals::read(pieces, rival));
+    row(&mut group, "eventsource-stream flat 16K", &bodies, &large, |pieces| {
+        rivals::read_usual(pieces, rival)
+    });
     row(&mut group, "sse-stream flat per event", &bodies, &single, |pieces| {
         rivals::read(pieces, rival)
     });
@@ -150,10 +153,53 @@ fn parse_only(group: &mut BenchmarkGroup<'_, WallTime>, bodies: &Bodies, is_chat
     });
 }
 
+/// How the time grows with the length of one response, up to 200 MB.
+fn length(criterion: &mut Criterion, dialect: Dialect) {
+    let (start, event): (&str, &str) = match dialect {
+        Dialect::Anthropic => (
+            "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\
+             \"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+            "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\
+             \"delta\":{\"type\":\"text_delta\",\"text\":\"some more words\"}}\n\n",
+        ),
+        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Gemini | Dialect::Ollama => (
+            "",
+            "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\
+             \"choices\":[{\"index\":0,\"delta\":{\"content\":\"some more words\"},\
+             \"finish_reason\":null}]}\n\n",
+        ),
+    };
+    let mut group = criterion.benchmark_group(format!("{dialect}/length"));
+    group.sample_size(10);
+    for megabytes in [2u64, 20, 200] {
+        let count = megabytes * 1_000_000 / event.len() as u64;
+        let piece = event.repeat(500);
+        group.throughput(Throughput::Bytes(count / 500 * piece.len() as u64));
+        group.bench_function(format!("{megabytes} MB"), |bencher| {
+            bencher.iter(|| {
+                let mut decoder = Decoder::new(dialect, DecodeLimits::default());
+                let (mut events, mut length) = (Vec::new(), 0);
+                decoder.push(start.as_bytes(), &mut events);
+                for _ in 0..count / 500 {
+                    decoder.push(piece.as_bytes(), &mut events);
+                    for event in events.drain(..) {
+                        if let ModelEvent::Delta { text, .. } = event {
+                            length += text.len() as u64;
+                        }
+                    }
+                }
+                assert_eq!(length, count / 500 * 500 * "some more words".len() as u64);
+            });
+        });
+    }
+    group.finish();
+}
+
 fn all(criterion: &mut Criterion) {
     for dialect in [Dialect::Anthropic, Dialect::OpenAiChat] {
         decode(criterion, dialect, Spelling::Plain, "plain");
         decode(criterion, dialect, Spelling::Adverse, "adverse");
+        length(criterion, dialect);
     }
 }
 

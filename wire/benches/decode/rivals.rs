@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use eventsource_stream::Eventsource;
 use futures_util::{FutureExt, StreamExt, stream};
 use serde::Deserialize;
 use sse_stream::SseByteStream;
@@ -244,6 +245,17 @@ pub(crate) fn read(pieces: &[bytes::Bytes], add: fn(&mut Vec<Part>, &[u8])) -> V
         if let Some(data) = event.expect("an event").data {
             add(&mut message, data.as_bytes());
         }
+    }
+    message
+}
+
+/// A whole response by `eventsource-stream`, which most crates use, and borrowed structs.
+pub(crate) fn read_usual(pieces: &[bytes::Bytes], add: fn(&mut Vec<Part>, &[u8])) -> Vec<Part> {
+    let pieces = pieces.iter().cloned().map(Ok::<_, std::convert::Infallible>);
+    let mut events = stream::iter(pieces).eventsource();
+    let mut message = Vec::new();
+    while let Some(event) = events.next().now_or_never().flatten() {
+        add(&mut message, event.expect("an event").data.as_bytes());
     }
     message
 }

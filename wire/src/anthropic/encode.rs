@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cache_marks::{MARK, Marks, Trail, copy_marked};
 use crate::encode::{
-    Degradation, For, IdShape, Members, NO_OUTPUT, Out, Private, args, fit_id, fit_name,
+    Degradation, For, IdShape, Members, NO_OUTPUT, Out, Private, args, fit_id, fit_name, joined,
     list_tools, may_choose, offers_tools, private, push_schema, value,
 };
 use crate::images::{Shown, placeholder, push_base64};
@@ -203,7 +203,22 @@ impl Scribe {
             members.unless(extra, "temperature", |out| value(out, &temperature));
         }
         // `thinking` stands behind the messages, because it may have to be left out of one round.
-        members.extra(extra, RESERVED, &["thinking"]);
+        members.extra(extra, RESERVED, &["thinking", "output_config"]);
+        let given = extra.get("output_config");
+        match to.shape() {
+            Some(shape) => members.own("output_config", |out| {
+                joined(out, given, "format", |out| {
+                    out.put(r#"{"type":"json_schema","schema":"#);
+                    shape.push_schema(out);
+                    out.put("}");
+                });
+            }),
+            None => {
+                if let Some(given) = given {
+                    members.own("output_config", |out| value(out, given));
+                }
+            }
+        }
         if prompted {
             members.own("system", |out| {
                 out.put(r#"[{"type":"text","text":"#);

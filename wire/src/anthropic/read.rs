@@ -3,7 +3,10 @@
 use machine_spec::effect::ToolChoice;
 use machine_spec::message::Origin;
 
-use crate::read::{Parts, Raw, ReadError, ReadRequest, Teller, outcome, take_temperature};
+use crate::encode::OutputShape;
+use crate::read::{
+    Parts, Raw, ReadError, ReadRequest, Teller, outcome, take_member, take_temperature,
+};
 
 /// Members that are read here; every other one is a parameter.
 const KNOWN: &[&str] =
@@ -31,6 +34,12 @@ pub(crate) fn read(body: &Raw<'_>, mut teller: Teller) -> Result<ReadRequest, Re
     }
     parts.options.max_tokens = body.get("max_tokens").and_then(|limit| limit.value().as_u64());
     parts.take_extra(body, KNOWN);
+    let format = body.get("output_config").and_then(|config| config.get("format"));
+    let schema = format.filter(|format| format.word("type") == "json_schema");
+    parts.options.output = schema.and_then(|format| OutputShape::of_schema(&format.get("schema")?));
+    if parts.options.output.is_some() {
+        take_member(&mut parts.options.extra, "output_config", "format");
+    }
     parts.options.temperature = take_temperature(&mut parts.options.extra);
     Ok(parts.finish(teller))
 }

@@ -6,6 +6,7 @@ use machine_spec::model::{ErrorClass, Failure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::OutputShape;
 use crate::Dialect;
 use crate::{anthropic, gemini, ollama, openai_chat, openai_responses};
 
@@ -27,6 +28,13 @@ pub struct EncodeOptions {
     /// answers for are not taken from here; see [`EncodeOptions::reserved_extras`].
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
+    /// The shape that answers must have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputShape>,
+    /// Whether calls that the model wrote into its text are recovered (B011). It is about the
+    /// answers, and stands here because it is a property of the endpoint like everything else here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub recover_text_calls: bool,
     /// What the endpoint is known not to know. What a run finds out itself stands in each of its
     /// requests instead (B040).
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
@@ -54,6 +62,8 @@ pub enum Degradation {
     CacheMarks,
     /// Call ids have nine letters or digits.
     ShortCallIds,
+    /// The shape of the answer is not asked for.
+    OutputShape,
 }
 
 impl Degradation {
@@ -67,6 +77,7 @@ impl Degradation {
         Degradation::EncryptedReasoning,
         Degradation::CacheMarks,
         Degradation::ShortCallIds,
+        Degradation::OutputShape,
     ];
 
     /// The fixed word used in recordings and events.
@@ -81,6 +92,7 @@ impl Degradation {
             Degradation::EncryptedReasoning => "encrypted_reasoning",
             Degradation::CacheMarks => "cache_marks",
             Degradation::ShortCallIds => "short_call_ids",
+            Degradation::OutputShape => "output_shape",
         }
     }
 
@@ -95,6 +107,9 @@ impl Degradation {
             Degradation::EncryptedReasoning => &["encrypted content", "encrypted_content"],
             Degradation::CacheMarks => &["cache_control"],
             Degradation::ShortCallIds => &["tool call id"],
+            Degradation::OutputShape => {
+                &["response_format", "text.format", "output_config", "responsejsonschema"]
+            }
         }
     }
 
@@ -120,7 +135,8 @@ impl Degradation {
                 | Degradation::Temperature
                 | Degradation::Reasoning
                 | Degradation::EncryptedReasoning
-                | Degradation::CacheMarks => failure.class == ErrorClass::ParamRejected,
+                | Degradation::CacheMarks
+                | Degradation::OutputShape => failure.class == ErrorClass::ParamRejected,
             };
             class_fits
                 && degradation.concerns(dialect)
@@ -138,7 +154,7 @@ impl Degradation {
             Degradation::EncryptedReasoning => matches!(dialect, Dialect::OpenAiResponses),
             Degradation::CacheMarks => matches!(dialect, Dialect::Anthropic),
             Degradation::ToolChoice => !matches!(dialect, Dialect::Ollama),
-            Degradation::Temperature => true,
+            Degradation::Temperature | Degradation::OutputShape => true,
         }
     }
 }
@@ -158,6 +174,7 @@ impl EncodeOptions {
             | Degradation::Reasoning
             | Degradation::CacheMarks
             | Degradation::ShortCallIds => true,
+            Degradation::OutputShape => self.output.is_some(),
         };
         sent && !self.degraded.contains(&degradation)
     }

@@ -1,17 +1,17 @@
 //! What the encoders of all dialects need: for whom they write, and parts that are written alike.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machine_spec::RunConfig;
 use machine_spec::config::{Candidate, ToolSpec};
 use machine_spec::effect::{ToolChoice, Transport};
 use machine_spec::message::CallResult;
 use machine_spec::wording;
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 use super::json::{Members, Out, value};
-use super::{Degradation, EncodeOptions};
+use super::{Degradation, EncodeOptions, OutputShape};
 use crate::Images;
 
 /// The text that stands where a tool printed nothing: several providers refuse an empty result.
@@ -75,6 +75,11 @@ impl For<'_> {
         }
     }
 
+    /// The shape that the answer must have, if it is to be sent.
+    pub(crate) fn shape(&self) -> Option<&OutputShape> {
+        self.options.output.as_ref().filter(|_| !self.lacks(Degradation::OutputShape))
+    }
+
     /// The sampling temperature, if it is to be sent.
     pub(crate) fn temperature(&self) -> Option<Value> {
         let wanted = self.options.temperature.filter(|_| !self.lacks(Degradation::Temperature))?;
@@ -125,18 +130,21 @@ pub(crate) fn result_text(result: &CallResult) -> Cow<'_, str> {
     if is_error { Cow::Owned(format!("error: {text}")) } else { text }
 }
 
-/// Appends an object of parameters: ours, and those the user gave under the same name. The user's
-/// win.
-pub(crate) fn sub_object(out: &mut Vec<u8>, ours: Vec<(&str, Value)>, given: Option<&Value>) {
-    let mut object: Map<String, Value> =
-        ours.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+/// Appends an object of parameters: ours, as JSON, and those the user gave under the same name. The
+/// user's win.
+pub(crate) fn sub_object(out: &mut Vec<u8>, ours: Vec<(&str, Vec<u8>)>, given: Option<&Value>) {
+    let mut object: BTreeMap<&str, Vec<u8>> = ours.into_iter().collect();
     if let Some(Value::Object(given)) = given {
-        for (key, value) in given {
-            object.insert(key.clone(), value.clone());
+        for (key, member) in given {
+            let mut json = Vec::new();
+            value(&mut json, member);
+            object.insert(key, json);
         }
     }
     out.put("{");
     let mut members = Members::inside(out);
-    members.extra(&object, &[], &[]);
+    for (key, json) in object {
+        members.own(key, |out| out.extend_from_slice(&json));
+    }
     out.put("}");
 }

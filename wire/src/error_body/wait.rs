@@ -171,6 +171,12 @@ fn date(text: &str) -> Option<f64> {
     text.parse::<Timestamp>().ok().map(|time| time.as_millisecond() as f64)
 }
 
+/// The time that the answer itself tells.
+pub(super) fn told_time(headers: &[(String, String)]) -> Option<u64> {
+    let (_, value) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("date"))?;
+    Some(date(value.trim())? as u64)
+}
+
 /// The wait until a point in time; one that has passed is no wait.
 fn until(unix_ms: f64, now_unix_ms: Option<u64>) -> Option<u64> {
     let wait = unix_ms - now_unix_ms? as f64;
@@ -241,6 +247,14 @@ mod tests {
         let date = [("retry-after".to_owned(), "Tue, 14 Nov 2023 22:14:05 GMT".to_owned())];
         let timeless = Moment { now_unix_ms: None, ..AT };
         assert_eq!(asked(&date, &Told::read(&[], b""), timeless), None);
+    }
+
+    #[test]
+    fn an_answer_tells_its_own_time() {
+        let date = |text: &str| vec![("Date".to_owned(), text.to_owned())];
+        assert_eq!(told_time(&date("Tue, 14 Nov 2023 22:13:20 GMT")), AT.now_unix_ms);
+        assert_eq!(told_time(&date("yesterday")), None);
+        assert_eq!(told_time(&[]), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::assembly::{Assembly, Fault};
 use crate::dialect::Dialect;
 use crate::error_body::classify;
 use crate::json::{Node, object};
-use crate::lenient::{Count, Index, Piece};
+use crate::lenient::{Count, Few, Index, Piece};
 
 /// What is known of the response between two chunks.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ enum Current {
 #[serde(rename_all = "camelCase")]
 struct Chunk<'a> {
     #[serde(borrow, default)]
-    candidates: Option<Vec<Candidate<'a>>>,
+    candidates: Few<Candidate<'a>>,
     #[serde(default)]
     usage_metadata: Option<Counts>,
     #[serde(borrow, default)]
@@ -80,7 +80,7 @@ struct Candidate<'a> {
 #[derive(Deserialize)]
 struct Content<'a> {
     #[serde(borrow, default)]
-    parts: Option<Vec<&'a RawValue>>,
+    parts: Few<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -131,9 +131,8 @@ impl Reader {
         }
         assembly.began(chunk.model_version.or_empty(), chunk.response_id.or_empty());
         let first = |candidate: &Candidate<'_>| candidate.index.0.unwrap_or(0) == 0;
-        for candidate in chunk.candidates.into_iter().flatten().filter(first) {
-            let parts = candidate.content.and_then(|content| content.parts);
-            for raw in parts.unwrap_or_default() {
+        for candidate in chunk.candidates.into_iter().filter(first) {
+            for raw in candidate.content.into_iter().flat_map(|content| content.parts) {
                 self.part(raw, assembly)?;
             }
             if let Some(word) = candidate.finish_reason.map(word).filter(|word| !word.is_empty()) {

@@ -4,7 +4,6 @@ use machine_spec::effect::{ToolChoice, Transport};
 use machine_spec::message::{Block, Call, CallResult, Reply, Said};
 use machine_spec::view::Seen;
 use machine_spec::wording;
-use serde_json::Value;
 
 use crate::encode::{
     For, IdShape, Members, NO_OUTPUT, Out, Private, args, fit_id, fit_name, list_tools, may_choose,
@@ -187,10 +186,16 @@ impl Scribe {
         let extra = &to.options.extra;
         let mut generation = Vec::new();
         if let Some(limit) = to.stated_max_tokens() {
-            generation.push(("maxOutputTokens", Value::from(limit)));
+            generation.push(("maxOutputTokens", limit.to_string().into_bytes()));
         }
         if let Some(temperature) = to.temperature() {
-            generation.push(("temperature", temperature));
+            generation.push(("temperature", temperature.to_string().into_bytes()));
+        }
+        if let Some(shape) = to.shape() {
+            let mut schema = Vec::new();
+            shape.push_schema(&mut schema);
+            generation.push(("responseJsonSchema", schema));
+            generation.push(("responseMimeType", br#""application/json""#.to_vec()));
         }
         let given = extra.get("generationConfig");
         out.put("{");

@@ -4,7 +4,7 @@ use machine_spec::effect::ToolChoice;
 use machine_spec::message::{Image, ImagePlace, Origin, Outcome};
 use serde_json::{Map, Value};
 
-use crate::encode::value;
+use crate::encode::{OutputShape, value};
 use crate::read::{Parts, Raw, ReadError, ReadRequest, Teller, outcome, take_temperature};
 
 /// Members that are read here; every other one is a parameter.
@@ -19,6 +19,10 @@ const KNOWN: &[&str] = &[
     "generationConfig",
     "generation_config",
 ];
+
+/// Parameters that ask for the shape of the answer.
+const SHAPE: &[&str] =
+    &["responseJsonSchema", "response_json_schema", "responseMimeType", "response_mime_type"];
 
 pub(crate) fn read(body: &Raw<'_>, mut teller: Teller) -> Result<ReadRequest, ReadError> {
     let mut parts = Parts::default();
@@ -57,7 +61,12 @@ pub(crate) fn read(body: &Raw<'_>, mut teller: Teller) -> Result<ReadRequest, Re
 
 fn read_generation(body: &Raw<'_>, parts: &mut Parts) {
     let Some(config) = body.get_either("generationConfig", "generation_config") else { return };
+    let schema = config.get_either("responseJsonSchema", "response_json_schema");
+    parts.options.output = schema.and_then(|schema| OutputShape::of_schema(&schema));
     let Value::Object(mut config) = config.value() else { return };
+    if parts.options.output.is_some() {
+        config.retain(|key, _| !SHAPE.contains(&key.as_str()));
+    }
     for key in ["maxOutputTokens", "max_output_tokens"] {
         if let Some(limit) = config.get(key).and_then(Value::as_u64) {
             config.remove(key);

@@ -3,7 +3,6 @@
 use machine_spec::effect::ToolChoice;
 use machine_spec::message::{Block, Call, CallResult, Reply, Said, Thinking};
 use machine_spec::view::Seen;
-use serde_json::Value;
 
 use crate::encode::{
     For, Members, Out, args, fit_name, has_member, list_tools, push_schema, result_text, sub_object,
@@ -167,13 +166,13 @@ impl Scribe {
         let mut options = Vec::new();
         // Without it the server cuts the beginning of a long conversation in silence.
         if to.candidate.context_window > 0 {
-            options.push(("num_ctx", Value::from(to.candidate.context_window)));
+            options.push(("num_ctx", to.candidate.context_window.to_string().into_bytes()));
         }
         if let Some(limit) = to.stated_max_tokens() {
-            options.push(("num_predict", Value::from(limit)));
+            options.push(("num_predict", limit.to_string().into_bytes()));
         }
         if let Some(temperature) = to.temperature() {
-            options.push(("temperature", temperature));
+            options.push(("temperature", temperature.to_string().into_bytes()));
         }
         out.put("{");
         let mut members = Members::inside(out);
@@ -184,6 +183,9 @@ impl Scribe {
             members.own("options", |out| sub_object(out, options, given));
         }
         members.extra(extra, RESERVED, &["options"]);
+        if let Some(shape) = to.shape() {
+            members.unless(extra, "format", |out| shape.push_schema(out));
+        }
         if offered {
             members.own("tools", |out| tools(out, to));
         }

@@ -3,6 +3,7 @@
 use machine_spec::message::Origin;
 use serde_json::Value;
 
+use crate::encode::OutputShape;
 use crate::images;
 use crate::openai_chat::read::{read_call, read_tool};
 use crate::read::{
@@ -47,6 +48,10 @@ pub(crate) fn read(body: &Raw<'_>, mut teller: Teller) -> Result<ReadRequest, Re
         read_tool(&tool, &mut parts, &mut teller);
     }
     parts.take_extra(body, KNOWN);
+    parts.options.output = body.get("format").and_then(|format| OutputShape::of_schema(&format));
+    if parts.options.output.is_some() {
+        parts.options.extra.remove("format");
+    }
     read_options(body, &mut parts);
     Ok(parts.finish(teller))
 }

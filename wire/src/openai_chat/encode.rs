@@ -191,6 +191,13 @@ impl Scribe {
             members.unless(extra, "temperature", |out| value(out, &temperature));
         }
         members.extra(extra, RESERVED, of_streams);
+        if let Some(shape) = to.shape() {
+            members.unless(extra, "response_format", |out| {
+                out.put(r#"{"type":"json_schema","json_schema":{"#);
+                shape.members(&mut Members::inside(out));
+                out.put("}}");
+            });
+        }
         if offered {
             members.own("tools", |out| tools(out, to));
         }

@@ -4,6 +4,7 @@ use machine_spec::effect::ToolChoice;
 use machine_spec::message::Origin;
 
 use crate::Degradation;
+use crate::encode::OutputShape;
 use crate::read::{
     Parts, Raw, ReadError, ReadRequest, Teller, object, outcome_of_text, take_temperature,
 };
@@ -50,6 +51,11 @@ pub(crate) fn read(body: &Raw<'_>, mut teller: Teller) -> Result<ReadRequest, Re
     }
     read_limit(body, &mut parts);
     parts.take_extra(body, KNOWN);
+    let format = body.get("response_format").and_then(|format| format.get("json_schema"));
+    parts.options.output = format.and_then(|format| OutputShape::read(&format));
+    if parts.options.output.is_some() {
+        parts.options.extra.remove("response_format");
+    }
     parts.options.temperature = take_temperature(&mut parts.options.extra);
     Ok(parts.finish(teller))
 }

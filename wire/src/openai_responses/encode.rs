@@ -9,7 +9,7 @@ use machine_spec::view::Seen;
 use serde_json::Value;
 
 use crate::encode::{
-    Degradation, For, IdShape, Members, Out, Private, args, fit_id, fit_name, has_member,
+    Degradation, For, IdShape, Members, Out, Private, args, fit_id, fit_name, has_member, joined,
     list_tools, may_choose, offers_tools, private, push_schema, result_text, value,
 };
 use crate::images::{Shown, data_url, placeholder};
@@ -191,7 +191,20 @@ impl Scribe {
         if let Some(temperature) = to.temperature() {
             members.unless(extra, "temperature", |out| value(out, &temperature));
         }
-        members.extra(extra, RESERVED, &[]);
+        members.extra(extra, RESERVED, &["text"]);
+        match (to.shape(), extra.get("text")) {
+            (Some(shape), given) => members.own("text", |out| {
+                joined(out, given, "format", |out| {
+                    out.put("{");
+                    let mut members = Members::inside(out);
+                    members.own("type", |out| out.string("json_schema"));
+                    shape.members(&mut members);
+                    out.put("}");
+                });
+            }),
+            (None, Some(given)) => members.own("text", |out| value(out, given)),
+            (None, None) => {}
+        }
         if !to.config.system.trim().is_empty() {
             members.own("instructions", |out| out.string(&to.config.system));
         }

@@ -3,8 +3,11 @@
 use machine_spec::effect::ToolChoice;
 use machine_spec::message::Origin;
 
+use crate::encode::OutputShape;
 use crate::openai_chat::read::detail;
-use crate::read::{Parts, Raw, ReadError, ReadRequest, Teller, outcome_of_text, take_temperature};
+use crate::read::{
+    Parts, Raw, ReadError, ReadRequest, Teller, outcome_of_text, take_member, take_temperature,
+};
 
 /// Members that are read here; every other one is a parameter.
 const KNOWN: &[&str] = &[
@@ -46,6 +49,12 @@ pub(crate) fn read(body: &Raw<'_>, mut teller: Teller) -> Result<ReadRequest, Re
     let limit = body.get("max_output_tokens");
     parts.options.max_tokens = limit.and_then(|limit| limit.value().as_u64());
     parts.take_extra(body, KNOWN);
+    let format = body.get("text").and_then(|text| text.get("format"));
+    let schema = format.filter(|format| format.word("type") == "json_schema");
+    parts.options.output = schema.and_then(|format| OutputShape::read(&format));
+    if parts.options.output.is_some() {
+        take_member(&mut parts.options.extra, "text", "format");
+    }
     parts.options.temperature = take_temperature(&mut parts.options.extra);
     Ok(parts.finish(teller))
 }

@@ -1,6 +1,6 @@
 //! Recorded streams of real providers, against what the vendors' own libraries make of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use wire::neutral::Message;
@@ -54,6 +54,8 @@ fn recorded_streams_say_what_the_official_libraries_read() {
     }
     println!("{compared} genuine streams compared, {} exceptions", REVIEWED.len());
     assert!(unexplained.is_empty(), "{}", unexplained.join("\n"));
+    let known: BTreeSet<Dialect> = recorded.iter().map(|stream| stream.dialect).collect();
+    assert_eq!((recorded.len(), compared, known.len()), (451, 373, Dialect::ALL.len()));
 }
 
 /// What differs between our reading and the official one.

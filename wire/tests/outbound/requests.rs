@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use machine_spec::effect::{ToolChoice, Transport};
 use machine_spec::message::{Aside, Entry, GateRefusal, NotStarted, Origin, Outcome};
+use machine_spec::model::{ErrorClass, Failure};
 use serde_json::{Value, json};
+use wire::encode::OutputShape;
 use wire::{Degradation, Dialect, EncodeOptions};
 
 use crate::talk::{
@@ -358,4 +360,109 @@ fn an_id_that_only_one_vendor_accepts_is_fitted_for_it() {
     let call = body["messages"][2]["tool_calls"][0]["id"].as_str().expect("an id");
     assert_eq!(call.len(), 9);
     assert_eq!(body["messages"][3]["tool_call_id"], call);
+}
+
+/// The order of properties is the order in which a model writes them, so it is kept.
+const SCHEMA: &str = r#"{"type":"object","properties":{"why":{"type":"string"},"answer":{"type":"string"}},"required":["why","answer"],"additionalProperties":false}"#;
+
+#[test]
+fn an_answer_in_a_shape_is_asked_for_in_the_words_of_each_wire() {
+    let shape = OutputShape { name: "verdict".into(), schema: SCHEMA.into(), strict: true };
+    let named = json!({"name": "verdict", "schema": schema(), "strict": true});
+    let mut flat = named.clone();
+    flat["type"] = "json_schema".into();
+    for (dialect, at, wanted) in [
+        (
+            Dialect::Anthropic,
+            "/output_config",
+            json!({"format": {"type": "json_schema", "schema": schema()}}),
+        ),
+        (
+            Dialect::OpenAiChat,
+            "/response_format",
+            json!({"type": "json_schema", "json_schema": named}),
+        ),
+        (Dialect::OpenAiResponses, "/text", json!({"format": flat})),
+        (
+            Dialect::Gemini,
+            "/generationConfig",
+            json!({"responseMimeType": "application/json", "responseJsonSchema": schema()}),
+        ),
+        (Dialect::Ollama, "/format", schema()),
+    ] {
+        let options = EncodeOptions { output: Some(shape.clone()), ..EncodeOptions::default() };
+        let transcript = [user("Go.")].into_iter().collect();
+        let request = crate::talk::request(&transcript, ToolChoice::Auto);
+        let mut encoder = wire::Encoder::new(dialect, options);
+        let mut body = encoder.encode(&crate::talk::config(), &request).body;
+        let value: Value = serde_json::from_slice(&body).expect("JSON");
+        let got = value.pointer(at).map(|got| {
+            let mut got = got.clone();
+            // What the wire needs besides is not of the shape.
+            if let Some(members) = got.as_object_mut() {
+                members.remove("maxOutputTokens");
+            }
+            got
+        });
+        assert_eq!(got, Some(wanted), "{dialect}");
+        let text = String::from_utf8(body.clone()).expect("UTF-8");
+        assert!(text.contains(SCHEMA), "{dialect}: {text}");
+        // It is read again as it was meant.
+        let again = wire::read(dialect, &body, "a", Some("m")).expect("a request");
+        let read = again.options.output.expect("a shape");
+        assert_eq!(read.schema, SCHEMA, "{dialect}");
+        assert!(read.name.is_empty() || (read.name == "verdict" && read.strict), "{read:?}");
+        // An endpoint that does not know it is asked without, once and for the session.
+        let complaint = Failure::new(
+            ErrorClass::ParamRejected,
+            "unknown parameter: response_format, output_config or generationConfig.responseJsonSchema",
+        );
+        assert_eq!(encoder.degrade(&complaint), Some(Degradation::OutputShape), "{dialect}");
+        assert_eq!(encoder.degrade(&complaint), None, "{dialect}");
+        body = encoder.encode(&crate::talk::config(), &request).body;
+        assert!(!String::from_utf8_lossy(&body).contains("additionalProperties\":false"));
+    }
+}
+
+fn schema() -> Value {
+    serde_json::from_str(SCHEMA).expect("a schema")
+}
+
+/// What the user gives under the same name stays, and wins.
+#[test]
+fn a_shape_joins_what_the_user_says_besides() {
+    let shape = OutputShape { schema: SCHEMA.into(), ..OutputShape::default() };
+    for (dialect, extra, at, wanted) in [
+        (
+            Dialect::Anthropic,
+            json!({"output_config": {"effort": "low"}}),
+            "/output_config/effort",
+            json!("low"),
+        ),
+        (
+            Dialect::OpenAiResponses,
+            json!({"text": {"verbosity": "low"}}),
+            "/text/verbosity",
+            json!("low"),
+        ),
+        (
+            Dialect::OpenAiChat,
+            json!({"response_format": {"type": "json_object"}}),
+            "/response_format",
+            json!({"type": "json_object"}),
+        ),
+        (Dialect::Ollama, json!({"format": "json"}), "/format", json!("json")),
+        (
+            Dialect::Gemini,
+            json!({"generationConfig": {"topK": 1}}),
+            "/generationConfig/topK",
+            json!(1),
+        ),
+    ] {
+        let Value::Object(extra) = extra else { panic!("an object") };
+        let output = Some(shape.clone());
+        let options = EncodeOptions { output, extra, ..EncodeOptions::default() };
+        let body = body_with(dialect, options, &[user("Go.")], ToolChoice::Auto);
+        assert_eq!(body.pointer(at), Some(&wanted), "{dialect}");
+    }
 }
