@@ -10,3 +10,4 @@ mod order;
 mod providers;
 mod streams;
 mod tools;
+mod written;
