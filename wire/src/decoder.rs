@@ -174,7 +174,9 @@ impl Reader {
     fn noise(dialect: Dialect) -> &'static [Noise] {
         match dialect {
             Dialect::Anthropic | Dialect::Gemini => &[],
-            // Padding against eavesdroppers who count bytes: OpenAI's and Mistral's.
+            // Padding against eavesdroppers who count bytes: OpenAI's
+            // (azure-openai/ddpy-completion-azure-stream) and Mistral's
+            // (mistral/cagent-testexec-mistral).
             Dialect::OpenAiChat => &[Noise::Text("obfuscation"), Noise::Text("p")],
             Dialect::OpenAiResponses => {
                 &[Noise::Number("sequence_number"), Noise::Text("obfuscation")]

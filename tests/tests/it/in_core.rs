@@ -12,3 +12,4 @@ mod providers;
 mod resume;
 mod streams;
 mod tools;
+mod written;

@@ -21,8 +21,8 @@ impl Bodies {
     /// The payloads of all events, without framing.
     pub(crate) fn payloads(&self) -> Vec<&[u8]> {
         let lines = self.responses.iter().flat_map(|body| body.split(|byte| *byte == b'\n'));
-        let data = lines.filter_map(|line| line.strip_prefix(b"data: "));
-        data.filter(|data| *data != b"[DONE]").collect()
+        let data = lines.filter_map(|line| line.strip_prefix(b"data:")).map(<[u8]>::trim_ascii);
+        data.filter(|data| *data != b"[DONE]" && !data.is_empty()).collect()
     }
 }
 

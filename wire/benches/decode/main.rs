@@ -103,9 +103,8 @@ fn decode(criterion: &mut Criterion, dialect: Dialect, spelling: Spelling, label
     row(&mut group, "sse-stream flat per event", &bodies, &single, |pieces| {
         rivals::read(pieces, rival)
     });
-    if spelling == Spelling::Plain {
-        parse_only(&mut group, &bodies, is_chat);
-    } else {
+    parse_only(&mut group, &bodies, is_chat);
+    if spelling == Spelling::Adverse {
         let bytes = pieces(&bodies, 1);
         row(&mut group, "ours 1 byte", &bodies, &bytes, |pieces| ours(dialect, pieces));
         row(&mut group, "sse-stream flat 1 byte", &bodies, &bytes, |pieces| {

@@ -104,7 +104,7 @@ impl<'de> Fill<'de> for Delta<'de> {
     }
 }
 
-/// Text, or a list of typed parts (Mistral).
+/// Text, or a list of typed parts (mistral/ai-mistral-reasoning).
 #[derive(Default)]
 pub(super) enum Content<'a> {
     #[default]
@@ -204,11 +204,12 @@ pub(super) struct Counts {
     total_tokens: Count,
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
-    /// DeepSeek.
+    /// DeepSeek (deepseek/ddpy-deepseek-streamed-reasoning-content).
     prompt_cache_hit_tokens: Count,
-    /// Together, Hugging Face.
+    /// Together, Hugging Face (together/oinf-test-async-chat-stream).
     cached_tokens: Count,
-    /// Databricks, and other gateways to Anthropic.
+    /// Databricks, and other gateways to Anthropic
+    /// (databricks/chatlas-test-databricks-respects-turns-interface).
     cache_read_input_tokens: Count,
     cache_creation_input_tokens: Count,
     /// GitHub Copilot.

@@ -117,7 +117,7 @@ impl Reader {
             (Spelling::ReasoningContent, delta.reasoning_content),
             (Spelling::Reasoning, delta.reasoning),
         ];
-        // A vendor that spells one thought twice means it once.
+        // Gateways may spell one thought twice; it is meant once (in no recorded stream).
         let thought = spelled.into_iter().find(|(_, piece)| piece.text().is_some());
         let has_text = thought.is_some();
         if let Some((spelling, piece)) = thought {
@@ -271,8 +271,10 @@ impl Reader {
     }
 }
 
-/// An error inside a stream: OpenRouter puts it beside the choices, Groq into an event of its own,
-/// vLLM calls it an object.
+/// An error inside a stream: OpenRouter puts it beside the choices
+/// (openrouter/pai-test-openrouter-stream-error), Groq into an event of its own
+/// (groq/pai-test-tool-use-failed-error-streaming), vLLM calls it an object (documented, in no
+/// recorded stream).
 fn is_error(chunk: &Chunk<'_>, name: &[u8]) -> bool {
     let said = chunk.error.is_some_and(|raw| !matches!(raw.get(), "\"\"" | "{}" | "false"));
     said || chunk.object.or_empty() == "error" || (name == b"error" && chunk.choices.0.is_none())
@@ -285,11 +287,12 @@ fn is_output_limit(word: &str) -> bool {
 
 fn stop_reason(word: &str) -> StopReason {
     match word {
-        // `eos` is Together's (together/… with the tag finish_eos).
+        // `eos` is Together's
+        // (together/openllmetry-js-should-set-attributes-in-span-for-streaming-chat-7290445).
         "stop" | "eos" | "end_turn" => StopReason::EndOfTurn,
         "tool_calls" | "function_call" | "tool_use" => StopReason::ToolUse,
         "length" | "max_tokens" => StopReason::OutputLimit,
-        // Mistral: the window is full.
+        // Mistral: the window is full (documented, in no recorded stream).
         "model_length" => StopReason::WindowExceeded,
         "content_filter" => StopReason::Filtered,
         "refusal" => StopReason::Refused,

@@ -1,6 +1,7 @@
 //! Recorded streams of real providers, against what the vendors' own libraries make of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use wire::neutral::Message;
@@ -115,4 +116,38 @@ fn codes(error: &Value) -> Vec<String> {
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
     ["code", "type", "status"].iter().filter_map(|place| word(&error[*place])).collect()
+}
+
+/// A quirk stands with the stream that proves it; a name that nobody can look up proves nothing.
+#[test]
+fn every_stream_that_a_comment_names_is_there() {
+    let Some(recorded) = crate::recorded::streams(Dialect::ALL) else {
+        return;
+    };
+    let ids: BTreeSet<&str> = recorded.iter().map(|stream| stream.id.as_str()).collect();
+    let vendors: BTreeSet<&str> = ids.iter().filter_map(|id| Some(id.split_once('/')?.0)).collect();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut named = BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("source");
+            let is_part = |c: char| c.is_ascii_alphanumeric() || "-_/".contains(c);
+            let comments = text.lines().filter(|line| line.trim_start().starts_with("//"));
+            for word in comments.flat_map(|line| line.split(|c| !is_part(c))) {
+                let is_id = |(vendor, slug): (&str, &str)| {
+                    vendors.contains(vendor) && slug.contains('-') && !slug.contains('/')
+                };
+                if word.split_once('/').is_some_and(is_id) {
+                    assert!(ids.contains(word), "{}: {word} is no stream", path.display());
+                    named.insert(word.to_owned());
+                }
+            }
+        }
+    }
+    assert!(named.len() >= 20, "only {named:?}");
 }

@@ -156,6 +156,14 @@ impl Play {
         self
     }
 
+    /// Calls that a model wrote into its text are recovered.
+    pub(crate) fn recovers(mut self) -> Play {
+        for plan in &mut self.scenario.providers {
+            plan.options.recover_text_calls = true;
+        }
+        self
+    }
+
     /// Other settings.
     pub(crate) fn set(mut self, change: impl FnOnce(&mut RunConfig)) -> Play {
         change(&mut self.scenario.config);
