@@ -32,6 +32,9 @@ pub struct Scene {
     /// When the run is interrupted.
     #[serde(default)]
     pub interrupt: Option<InterruptTable>,
+    /// The fixture whose recording the run goes on from.
+    #[serde(default)]
+    pub resume: Option<String>,
 }
 
 /// A provider of a scene.

@@ -31,7 +31,8 @@ pub fn record(root: &Path, names: &[&str]) -> Result<(), String> {
             scenes.push(folder);
         }
     }
-    scenes.sort();
+    // A run that goes on from another one is recorded after it.
+    scenes.sort_by_key(|folder| (Scene::of_fixture(&name_of(folder)).resume, folder.clone()));
     for folder in &scenes {
         record_one(&program, folder)
             .map_err(|problem| format!("{}: {problem}", name_of(folder)))?;
@@ -65,8 +66,7 @@ fn build(root: &Path) -> Result<PathBuf, String> {
 
 fn record_one(program: &Path, folder: &Path) -> Result<(), String> {
     let stage = Stage::set(Scene::of_fixture(&name_of(folder)));
-    let arguments = ["run", "--config", "config.toml", "--record", "run.jsonl", "--json"];
-    let ran = stage.play(program, &[&arguments[..], &[stage.prompt()]].concat());
+    let ran = stage.play(program);
     judge(folder, &stage, &ran)?;
     let bodies = folder.join("run.bodies");
     let failed = |problem: std::io::Error| problem.to_string();

@@ -10,9 +10,7 @@ use crate::{LOOPWRIGHT, code, loopwright, nothing};
 
 /// Plays a scene as its fixture was recorded.
 fn play(stage: &Stage) -> Ran {
-    let arguments = ["run", "--config", "config.toml", "--record", "run.jsonl", "--json"];
-    let arguments = [&arguments[..], &[stage.prompt()]].concat();
-    stage.play(Path::new(LOOPWRIGHT), &arguments)
+    stage.play(Path::new(LOOPWRIGHT))
 }
 
 /// The last event, which must be the only terminal one.

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use super::{InterruptTable, Scene};
 use crate::double::{Double, Gate, make_pipe};
+use crate::house;
 
 /// How long a program may take before it is ended by force.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -142,16 +143,31 @@ impl Stage {
         text
     }
 
+    /// What the command is told so that it plays the scene and records it to `run.jsonl`.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<String> {
+        let plain = ["run", "--config", "config.toml", "--record", "run.jsonl", "--json"];
+        let mut arguments: Vec<String> = plain.map(String::from).to_vec();
+        if let Some(fixture) = &self.scene.resume {
+            let path = house::root().join("fixtures/runs").join(fixture).join("run.jsonl");
+            arguments.extend(["--resume".into(), path.to_string_lossy().into_owned()]);
+        }
+        arguments.push(self.scene.prompt.clone());
+        arguments
+    }
+
     /// Runs a program in the folder of the stage. It is ended by force when it takes too long.
     #[must_use]
     pub fn run(&self, program: &Path, arguments: &[&str]) -> Ran {
         self.watch(program, arguments, None)
     }
 
-    /// Runs a program like [`Stage::run`] and interrupts it when the scene says so.
+    /// Plays the scene with the command, which is interrupted when the scene says so.
     #[must_use]
-    pub fn play(&self, program: &Path, arguments: &[&str]) -> Ran {
-        self.watch(program, arguments, self.scene.interrupt.as_ref())
+    pub fn play(&self, program: &Path) -> Ran {
+        let arguments = self.arguments();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        self.watch(program, &arguments, self.scene.interrupt.as_ref())
     }
 
     fn watch(&self, program: &Path, arguments: &[&str], interrupt: Option<&InterruptTable>) -> Ran {
