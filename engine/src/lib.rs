@@ -48,6 +48,7 @@ mod perform;
 pub mod permit;
 mod process;
 mod providers;
+pub mod resume;
 pub mod rules;
 pub mod setup;
 mod signals;

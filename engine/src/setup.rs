@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use machine_spec::config::{DeferredCall, RunConfig};
-use machine_spec::{State, Terminal};
+use machine_spec::config::RunConfig;
 use replay::redact::Redactor;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
@@ -44,20 +43,6 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Goes on where an earlier run of the session ended: with what was said in it, and with the
-    /// call it left pending, which is judged by what is known of the tools today.
-    pub fn go_on_from(&mut self, state: &State) {
-        self.machine.history = state.frame().transcript().settled();
-        self.machine.deferred = match state.terminal() {
-            Some(Terminal::ToolDeferred { call }) => {
-                let facts = self.assessor.facts(&call.name, &call.args);
-                Some(DeferredCall { facts, ..call.clone() })
-            }
-            // Every other ending leaves nothing pending.
-            Some(_) | None => None,
-        };
-    }
-
     /// A redactor for all secrets of this setup.
     #[must_use]
     pub fn redactor(&self) -> Redactor {

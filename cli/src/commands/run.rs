@@ -11,7 +11,6 @@ use engine::config::{Overrides, process_environment};
 use engine::error::Code;
 use engine::{Approvals, EngineError, Event, Events, Handle, Observer, Setup, Signals, Stage};
 use machine_spec::State;
-use machine_spec::input::InputKind;
 use wire::Dialect;
 
 use crate::commands::progress::Progress;
@@ -255,24 +254,10 @@ fn approvals(args: &Args, setup: &mut Setup) -> Option<Approvals> {
 /// How an earlier run ended, as the next run of the session goes on from it.
 fn earlier(path: &Path) -> Result<State, Fault> {
     let recording = Recording::read(path).map_err(Fault::unreadable)?;
-    let Some(resumption) = recording.resumption() else {
+    engine::resume::last_state(&recording).ok_or_else(|| {
         let path = path.display();
-        return Err(Fault::unreadable(format!("LW5008: {path} holds no frame to go on from")));
-    };
-    // What became of background tasks is not known; the next run is told so, once.
-    let known = resumption.inputs.into_iter().filter(|input| input.kind() != InputKind::TaskEnded);
-    let state = known.fold(resumption.state, |state, input| machine_spec::step(state, input).state);
-    Ok(if state.is_done() { state } else { interrupted(state) })
-}
-
-/// A run whose process ended is taken as interrupted: calls that ran are unknown, the others were
-/// not started, and every call has its result.
-fn interrupted(mut state: State) -> State {
-    for _ in 0..2 {
-        let by = machine_spec::input::InterruptedBy::Shutdown;
-        state = machine_spec::step(state, machine_spec::Input::Interrupted { by }).state;
-    }
-    state
+        Fault::unreadable(format!("LW5008: {path} holds no frame to go on from"))
+    })
 }
 
 /// The file to record to. The name of a new one is the next free number: no clock is asked.

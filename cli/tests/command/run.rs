@@ -141,6 +141,32 @@ fn a_tool_that_floods_its_output_is_cut_and_the_run_goes_on() {
 }
 
 #[test]
+fn what_becomes_of_calls_that_need_approval_can_be_said() {
+    for (word, reason, told) in [
+        ("defer", "tool_deferred", None),
+        ("allow", "answered", Some("nobody allowed this")),
+        ("deny", "answered", Some("there is nobody who could give it")),
+        ("queue", "answered", Some("submitted for approval as")),
+    ] {
+        let mut scene = Scene::of_fixture("tool-deferred--nobody-can-be-asked");
+        scene.doubles[0].answers.push(tests::scene::AnswerTable::of("cases/B034-2.sse"));
+        let stage = Stage::set(scene);
+        let arguments = ["run", "--config", "config.toml", "--no-record", "--json"];
+        let ran = loopwright(&stage, &[&arguments[..], &["--on-approval", word, "go"]].concat());
+        assert_eq!(terminal(&ran)["reason"], reason, "{word}");
+        let bodies = stage.double("a").bodies();
+        assert_eq!(bodies.len(), 1 + usize::from(told.is_some()), "{word}");
+        if let Some(told) = told {
+            assert!(bodies[1].to_string().contains(told), "{word}: {}", bodies[1]);
+        }
+        let listed = stage.lines(".loopwright/approvals.jsonl").len();
+        assert_eq!(listed, usize::from(word == "queue"));
+    }
+    let ran = loopwright(&nothing(), &["run", "--on-approval", "perhaps", "go"]);
+    assert!(code(&ran) == 2 && ran.stderr.contains("`perhaps`"), "{ran:#?}");
+}
+
+#[test]
 fn a_tool_that_never_ends_is_stopped_at_its_limit() {
     let stage = with_tool("timeout_ms = 200\n", "echo $$ >pid\nsleep 600 &\nwait");
     let ran = play(&stage);

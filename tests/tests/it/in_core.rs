@@ -9,5 +9,6 @@ mod guard;
 mod hooks;
 mod order;
 mod providers;
+mod resume;
 mod streams;
 mod tools;

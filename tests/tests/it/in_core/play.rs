@@ -7,6 +7,7 @@ use machine_spec::config::{Candidate, HookSpec, Rule, ToolKind, ToolSpec};
 use machine_spec::ids::RuleId;
 use machine_spec::input::{Decision, HookAnswer, ToolStatus};
 use machine_spec::model::{Permission, Safety};
+use replay::reader::Recording;
 use replay::scenario::{
     Act, After, Afterwards, Answer, Approval, HookPlan, Library, ProviderPlan, Scenario, ToolPlan,
     ToolRun, UserAct,
@@ -159,6 +160,14 @@ impl Play {
     pub(crate) fn set(mut self, change: impl FnOnce(&mut RunConfig)) -> Play {
         change(&mut self.scenario.config);
         self
+    }
+
+    /// What is left of it when its process dies after so many frames.
+    pub(crate) fn killed_after(self, frames: u64) -> Recording {
+        let dies = Playing { kill_after: Some(frames), ..self.playing };
+        let run = World::new(&self.scenario, &LIBRARY, dies, MemorySink::default()).play();
+        assert_eq!(run.trouble, Some(Trouble::Killed), "{frames} frames");
+        run.recording().expect("it is sound")
     }
 
     /// Plays it until so many frames are written, and takes it up again from what was recorded.
