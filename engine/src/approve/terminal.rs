@@ -7,6 +7,7 @@ use std::fmt;
 use std::io::{self, BufRead, Write};
 
 use machine_spec::input::GrantScope;
+use nix::sys::termios::{FlushArg, tcflush};
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -155,6 +156,8 @@ impl Dialogue {
 impl Lines {
     fn reader(&mut self) -> &mut UnboundedReceiver<String> {
         self.0.get_or_insert_with(|| {
+            // What stands in the terminal's own line already; a pipe has none.
+            let _ = tcflush(io::stdin(), FlushArg::TCIFLUSH);
             let (tx, rx) = unbounded_channel();
             // A thread of its own: nothing can take a reader away from a terminal, and a run does
             // not wait for one. It ends with its input or with the process.

@@ -149,6 +149,28 @@ fn the_reference_is_a_configuration_and_names_every_key() {
 }
 
 #[test]
+fn what_the_front_page_shows_is_a_configuration() {
+    let page = include_str!("../../../README.md");
+    let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut shown = 0;
+    for block in blocks {
+        let mut text = block.to_owned();
+        if !text.contains("[[provider]]") {
+            text += "\n[[provider]]\ndialect = \"ollama\"\nmodel = \"m\"\n";
+        }
+        for tool in ["run", "run_tests", "deploy"] {
+            text += &format!("\n[[tool]]\nname = \"{tool}\"\ncommand = [\"x\"]\n");
+        }
+        let environment = |name: &str| (name == "ANTHROPIC_API_KEY").then(|| "key".to_owned());
+        let path = Path::new("loopwright.toml");
+        let read = Setup::parse(&text, path, &Overrides::default(), &environment);
+        read.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        shown += 1;
+    }
+    assert!(shown >= 2, "{shown} configurations");
+}
+
+#[test]
 fn no_secret_shows_in_a_debug_print() {
     let setup = parse(&WHOLE.replace("//127", "//user:pass-word@127")).expect("sound");
     let shown = format!("{setup:?}");
