@@ -3,6 +3,7 @@
 //! A chore that checks something is also an ordinary test: nothing is green here that `cargo test`
 //! has not seen.
 
+pub mod chaos;
 pub mod draw;
 pub mod explore;
 pub mod fixtures;

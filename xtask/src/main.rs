@@ -8,6 +8,7 @@ use xtask::tidy::Finding;
 const CHORES: &str = "\
 cargo xtask unreferenced FILE
                        tell the snapshots that are not listed in FILE (see .ci/run)
+cargo xtask chaos      break every recorded run at every boundary
 cargo xtask draw       write the drawings of the machine into machine-spec/spec
 cargo xtask explore    explore the machine far beyond what a test can afford
 cargo xtask record-fixtures [NAME...]
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
+        ["chaos"] => xtask::chaos::boundaries(&root()),
         ["draw"] => xtask::draw::refresh(&root()).map_err(|problem| problem.to_string()),
         ["explore"] => xtask::explore::large(),
         ["record-fixtures", names @ ..] => xtask::fixtures::record(&root(), names),

@@ -1,0 +1,11 @@
+//! Chaos: derived scenarios, faults, checkers, shrinking, schedules.
+
+mod boundaries;
+mod derived;
+mod fixtures;
+mod forks;
+mod plans;
+mod properties;
+mod regressions;
+mod schedules;
+mod swarm;
