@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use machine_spec::ids::{CallId, EffectId};
-use machine_spec::input::{HookAnswer, InterruptedBy, ToolReport, ToolStatus};
+use machine_spec::input::{Compaction, HookAnswer, InterruptedBy, ToolReport, ToolStatus};
 use machine_spec::invariants;
 use machine_spec::model::{Closure, ModelEvent};
-use machine_spec::{Digest, Effect, EffectKind, Input, RoomKind, State, Step, step};
+use machine_spec::{Digest, Effect, EffectKind, Input, RoomKind, State, Step, step, summary};
 use serde::Serialize;
 
 use crate::arena::Script;
@@ -58,7 +58,8 @@ pub fn orders(scenario: &Scenario, library: &Library) -> Result<Orders, BadPlan>
         return Err(BadPlan::new("user", "expected that the user says something"));
     };
     let begun = script.start();
-    let first = Node { state: begun, answer: 0, at: 0, calls: BTreeMap::new() };
+    let first =
+        Node { state: begun, answer: 0, at: 0, calls: BTreeMap::new(), summary: String::new() };
     let walked = walk.take(&first, said).and_then(|node| walk.walk(&node));
     let mut orders = walk.orders;
     orders.states = walk.known.len() as u64;
@@ -86,6 +87,8 @@ struct Node {
     at: usize,
     /// The calls that run, with what they will say.
     calls: BTreeMap<EffectId, ToolReport>,
+    /// What the compaction that was ordered last comes to.
+    summary: String,
 }
 
 /// What all orders from a state on come to.
@@ -145,6 +148,10 @@ impl Walk<'_> {
                 }
                 EffectKind::AskHook => {
                     all.push(Input::HookAnswered { id, answer: HookAnswer::Allowed });
+                }
+                EffectKind::Compact => {
+                    let result = Compaction::Summarised { text: node.summary.clone() };
+                    all.push(Input::Compacted { id, result });
                 }
                 // A wait passes when nothing else can come: its time is the machine's own.
                 EffectKind::SetTimer if node.state.frame().ledger().iter().count() == 1 => {
@@ -228,6 +235,8 @@ impl Walk<'_> {
                 next.at = 0;
             } else if let Effect::RunTool { id, call, name, .. } = effect {
                 next.calls.insert(*id, says(*call, name));
+            } else if let Effect::Compact { head, .. } = effect {
+                next.summary = summary::summarise(head);
             }
         }
         next.state = state;

@@ -295,3 +295,15 @@ fn shrunk(failure: &Failure, out: &mut impl Write) -> Result<(), Fault> {
     };
     super::shrink::tell(&small, &failure.command, out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Breach, code, worse};
+
+    #[test]
+    fn a_difference_a_broken_law_and_a_panic_exit_apart() {
+        let of = |law: &str| code(&Breach { law: law.into(), at: 0, detail: String::new() });
+        assert_eq!((of("R01"), of("T04"), of("I13"), of("X01")), (1, 9, 9, 10));
+        assert_eq!([1, 9, 10, 9].into_iter().reduce(worse), Some(10));
+    }
+}

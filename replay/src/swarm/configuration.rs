@@ -75,7 +75,7 @@ fn limits(chooser: &mut Chooser) -> Limits {
         return Limits::default();
     }
     Limits {
-        tool_rounds: 1 + chooser.pick(5),
+        tool_rounds: 1 + chooser.pick(7),
         model_calls: [0, 0, 0, 4][chooser.pick(4) as usize],
         http_retries: chooser.pick(3),
         stream_reissues: chooser.pick(3),
@@ -90,7 +90,8 @@ fn limits(chooser: &mut Chooser) -> Limits {
         hook_failures: 1 + chooser.pick(3),
         compactions: chooser.pick(3),
         compact_failures: chooser.pick(3),
-        parallel_tools: 1 + chooser.pick(3),
+        // One configuration in a hundred cannot work, and says so.
+        parallel_tools: if chooser.chance(1, 100) { 0 } else { 1 + chooser.pick(3) },
         inbox: 1 + chooser.pick(2),
         user_messages: 1 + chooser.pick(4),
         ..Limits::default()

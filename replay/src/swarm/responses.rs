@@ -10,7 +10,7 @@ use machine_spec::model::{
 use super::Size;
 use super::configuration::TOOLS;
 use crate::chooser::Chooser;
-use crate::scenario::{Answer, Scenario};
+use crate::scenario::{Afterwards, Answer, Scenario};
 
 /// Draws the answers of a scenario.
 pub(super) fn draw(chooser: &mut Chooser, size: Size, scenario: &mut Scenario) {
@@ -18,6 +18,10 @@ pub(super) fn draw(chooser: &mut Chooser, size: Size, scenario: &mut Scenario) {
     scenario.answers = (0..count).map(|n| answer(chooser, size, n)).collect();
     if size.configuration {
         scenario.keep_ids = chooser.chance(1, 3);
+        // Somebody who says the same for ever: only the bounds of the machine end that.
+        if chooser.chance(1, 10) {
+            scenario.afterwards = Afterwards::LastAgain;
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Chaos: derived scenarios, faults, checkers, shrinking, schedules.
 
 mod boundaries;
+mod crashes;
 mod derived;
 mod fixtures;
 mod forks;

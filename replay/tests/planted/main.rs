@@ -2,11 +2,18 @@
 //! that a person can read. Run with `cargo test -p replay --features planted --test planted`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
 
 use machine_spec::planted::{Defect, plant};
-use replay::scenario::Library;
+use replay::Recording;
+use replay::boundary::{Profile, every_boundary};
+use replay::scenario::{Library, derive};
 use replay::shrink::{Shrunk, judge, shrink};
 use replay::swarm::scenario_of;
+
+/// The switch is one for the whole process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Seeds within which a defect must be found.
 const SEEDS: u64 = 4_000;
@@ -52,6 +59,7 @@ fn found(defect: Defect) -> (u64, Shrunk) {
 
 #[test]
 fn every_planted_defect_is_caught_by_name_and_shrinks() {
+    let _alone = ONE_AT_A_TIME.lock();
     std::panic::set_hook(Box::new(|_| {}));
     let mut inputs: BTreeMap<Defect, u64> = BTreeMap::new();
     for defect in Defect::ALL {
@@ -74,4 +82,36 @@ fn every_planted_defect_is_caught_by_name_and_shrinks() {
     }
     let small = inputs.values().filter(|inputs| **inputs <= 6).count();
     assert!(small >= 5, "expected five defects to shrink to 6 inputs, found {small}: {inputs:?}");
+}
+
+/// What `loopwright run` recorded over a real connection, with tools, breaks like a drawn plan.
+#[test]
+fn a_recorded_run_breaks_at_a_boundary_and_shrinks_the_same_way() {
+    let _alone = ONE_AT_A_TIME.lock();
+    let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/runs");
+    for (name, defect) in [
+        ("answered--five-calls-in-order", Defect::MixesResults),
+        ("answered--the-stream-died-behind-an-effect", Defect::RetryForgetsEffects),
+        ("interrupted--three-tools-in-three-states", Defect::ResumesWithGuess),
+    ] {
+        let recording = Recording::read(&runs.join(name).join("run.jsonl")).expect("a fixture");
+        let scenario = derive(&recording).expect("a known dialect");
+        plant(Some(defect));
+        let library = Library::new();
+        let tally = every_boundary(&scenario, &library, Profile::SMALL, |_| {}).expect("playable");
+        let law = caught_by(defect)[0];
+        let found = tally.findings.iter().find(|finding| finding.breach.law == law);
+        let found = found.unwrap_or_else(|| panic!("{name}: {defect} was not caught by {law}"));
+        let plan = found.plan(&scenario);
+        let shrunk = shrink(&plan, &library, 20_000).expect("sound").expect("it broke a law");
+        plant(None);
+        println!(
+            "{name}: {defect} caught by {law}; {} faults, {} inputs",
+            shrunk.plan.faults.len(),
+            shrunk.inputs
+        );
+        assert_eq!(shrunk.breach.law, law);
+        assert!(shrunk.inputs <= 16, "{name}: {} inputs", shrunk.inputs);
+        assert_eq!(judge(&shrunk.plan, &library).expect("sound").breach, None, "{name}");
+    }
 }
