@@ -18,6 +18,7 @@ use crate::ids::{CallId, EffectId, RuleId, TaskId};
 use crate::input::{Stored, ToolReport, ToolStatus};
 use crate::message::{CallResult, GateRefusal, NotStarted, Outcome};
 use crate::model::{Permission, Safety};
+use crate::planted::{Defect, active};
 use crate::policy::EarlyStart;
 use crate::rooms::{Answer, Out};
 use crate::wording;
@@ -248,7 +249,7 @@ impl Board {
             }
             let turn = match slot.safety {
                 Safety::Concurrent => true,
-                Safety::Exclusive => all_settled,
+                Safety::Exclusive => all_settled || active(Defect::IgnoresBarrier),
             };
             if queued && turn && message.lets(slot.safety) && running < limit {
                 running += usize::from(slot.start(frame, out));
@@ -391,7 +392,10 @@ impl Board {
     }
 
     /// The results of all calls, in call order, with what each call lacks. Every call is settled.
-    pub(crate) fn into_results(self) -> Vec<(CallResult, Vec<RuleId>)> {
+    pub(crate) fn into_results(mut self) -> Vec<(CallResult, Vec<RuleId>)> {
+        if active(Defect::MixesResults) {
+            self.slots.reverse();
+        }
         let results = self.slots.into_iter().map(|slot| {
             let outcome = match slot.status {
                 Status::Settled { outcome, .. } => outcome,
@@ -419,7 +423,9 @@ impl Slot {
             return false;
         }
         let id = frame.open(EffectKind::RunTool);
-        self.status = Status::Running(id);
+        if !active(Defect::StartsTwice) {
+            self.status = Status::Running(id);
+        }
         let allowance = allowance(self.kind, frame);
         let (call, name, args) = (self.call, self.name.clone(), self.args.clone());
         out.emit(Effect::RunTool { id, call, name, args, allowance });
@@ -467,6 +473,7 @@ pub(crate) fn ended(report: ToolReport) -> Outcome {
         ToolStatus::Succeeded => Outcome::Succeeded { output },
         ToolStatus::Failed => Outcome::Failed { output },
         ToolStatus::TimedOut => Outcome::TimedOut { output },
+        ToolStatus::Cancelled if active(Defect::GuessesOutcome) => Outcome::Succeeded { output },
         ToolStatus::Cancelled => Outcome::Unknown { output },
         ToolStatus::Partial => Outcome::Partial { output },
     }

@@ -9,6 +9,7 @@ use crate::config::RunConfig;
 use crate::frame::Frame;
 use crate::message::{GateRefusal, Outcome};
 use crate::model::{ArgsVerdict, CallFacts};
+use crate::planted::{Defect, active};
 
 /// How many names a refusal tells.
 const NAMES_TOLD: usize = 8;
@@ -29,6 +30,9 @@ pub(crate) fn judge(name: &str, facts: &CallFacts, frame: &Frame) -> Status {
             GateRefusal::TooDeep { limit }
         }
         (ArgsVerdict::Valid { .. }, Some(_)) => return Status::Unvetted,
+        (ArgsVerdict::Malformed { .. }, Some(_)) if active(Defect::RunsMalformed) => {
+            return Status::Unvetted;
+        }
         (ArgsVerdict::Malformed { at, problem }, Some(_)) => {
             GateRefusal::MalformedArgs { at: *at, problem: problem.clone() }
         }

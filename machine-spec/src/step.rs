@@ -12,6 +12,7 @@ use crate::ids::EffectId;
 use crate::input::{Input, InterruptedBy, ToolReport};
 use crate::ledger::Standing;
 use crate::message::Origin;
+use crate::planted::{Defect, active};
 use crate::rejection::{Cause, Rejection};
 use crate::rooms::{Answer, Done, Idle, Next, Out, Refused, Room, RoomKind};
 use crate::state::{State, Step};
@@ -56,6 +57,9 @@ pub fn step(state: State, input: Input) -> Step {
     match accepted {
         Ok(next) => walk(from, Trigger::On(on), next, frame, out),
         Err(Refused { room, cause }) => {
+            if active(Defect::RefusesWithTrace) {
+                frame.counters.pauses += 1;
+            }
             let expected = from.welcomes().to_vec();
             let refusal = Rejection { room: from, input: on, effect: id, expected, cause };
             let effects = vec![Effect::Reject(refusal)];

@@ -11,6 +11,7 @@ use machine_spec::ids::EffectId;
 use machine_spec::input::{Compaction, HookAnswer, Stored, ToolReport, ToolStatus};
 use machine_spec::ledger::awaited_id;
 use machine_spec::model::{Closure, ErrorClass, Failure};
+use machine_spec::planted::{Defect, active};
 use machine_spec::{Effect, EffectKind, Input, State, start, step};
 
 use crate::reader::{Recording, Tail};
@@ -72,7 +73,8 @@ impl Recording {
         for (id, kind) in others.into_iter().chain(responses) {
             inputs.extend(unanswered(id, kind));
         }
-        let timers = open.iter().filter(|(_, kind)| *kind == EffectKind::SetTimer);
+        let forgets = active(Defect::ResumesWithoutTimer);
+        let timers = open.iter().filter(|(_, kind)| *kind == EffectKind::SetTimer && !forgets);
         let timers = timers.filter_map(|(id, _)| self.timer(*id)).collect();
         let again = open.iter().filter_map(|(id, kind)| self.question(*id, *kind)).collect();
         Some(Resumption { state, inputs, timers, again })
@@ -124,7 +126,11 @@ const fn asks_only(kind: EffectKind) -> bool {
 fn unanswered(id: EffectId, kind: EffectKind) -> Option<Input> {
     Some(match kind {
         EffectKind::RunTool => {
-            let report = ToolReport::new(ToolStatus::Cancelled, "");
+            let status = match active(Defect::ResumesWithGuess) {
+                true => ToolStatus::Succeeded,
+                false => ToolStatus::Cancelled,
+            };
+            let report = ToolReport::new(status, "");
             Input::ToolReturned { id, report }
         }
         EffectKind::StartTask => {

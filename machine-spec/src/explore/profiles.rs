@@ -126,6 +126,7 @@ pub fn all() -> Vec<Profile> {
         compaction(Compactor::Summary),
         compaction(Compactor::Off),
         overflow(),
+        cramped(),
         ceiling(),
         refused(),
     ]
@@ -394,6 +395,8 @@ fn doom() -> Profile {
     let mut profile = base("doom: one call again and again, in one response and in many");
     profile.config.tools = vec![tool("peek", true)];
     profile.config.limits.tool_rounds = 5;
+    // Words that come while the last repetition runs are given back unread.
+    profile.config.limits.user_messages = 2;
     profile.calls = vec![call("peek", Safety::Exclusive)];
     profile.calls[0].named = false;
     profile.blocks = vec![];
@@ -471,6 +474,14 @@ fn compaction(compact: Compactor) -> Profile {
         summary(&"a summary that is longer than what it sums up ".repeat(10)),
         summary("too short"),
     ];
+    profile
+}
+
+fn cramped() -> Profile {
+    let mut profile = compaction(Compactor::Off);
+    profile.name = "cramped: a window so small that cutting the oldest part away does not help";
+    profile.config.candidates[0].context_window = 45;
+    profile.strays = false;
     profile
 }
 

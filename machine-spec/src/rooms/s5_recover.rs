@@ -22,6 +22,7 @@ use crate::frame::Frame;
 use crate::ids::CandidateId;
 use crate::message::{Entry, Wholeness};
 use crate::model::{Failure, StreamPhase};
+use crate::planted::{Defect, active};
 use crate::policy::Remedy;
 use crate::terminal::Terminal;
 use crate::view::View;
@@ -48,7 +49,8 @@ impl Recover {
         self.tell(withheld, out);
         ending::note(&self.failure, frame);
         // A started effect is a fact: the response it came from is never asked for again.
-        if self.draft.board.has_started() && !self.draft.board.started_only_reads() {
+        let traces = self.draft.board.has_started() && !self.draft.board.started_only_reads();
+        if traces && !active(Defect::RetryForgetsEffects) {
             return self.seal(frame, out);
         }
         if let Some(repeat) = self.repeat(remedy, frame) {
@@ -108,7 +110,9 @@ impl Recover {
                 let class = self.failure.class;
                 out.emit(Effect::Notify(Notice::RetryScheduled { owner, n, after_ms, class }));
                 let timer = frame.open(EffectKind::SetTimer);
-                out.emit(Effect::SetTimer { id: timer, after_ms, because: TimerFor::Backoff });
+                if !active(Defect::ForgetsTimer) {
+                    out.emit(Effect::SetTimer { id: timer, after_ms, because: TimerFor::Backoff });
+                }
                 Next::go(Room::Backoff(Backoff { owner, timer }), Because::RetryScheduled)
             }
             Repeat::Whole => at_once(Owner::StreamFallback, Because::StreamAbandoned, frame),
@@ -211,7 +215,7 @@ fn at_once(owner: Owner, because: Because, frame: &Frame) -> Next {
 
 /// Tells observers that what they were shown of this response is void.
 pub(super) fn retract(draft: &Draft, out: &mut Out) {
-    if !draft.blocks.is_empty() {
+    if !draft.blocks.is_empty() && !active(Defect::ForgetsRetraction) {
         out.emit(Effect::Notify(Notice::Retracted { attempt: draft.attempt }));
     }
 }

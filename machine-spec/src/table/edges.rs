@@ -142,7 +142,7 @@ pub const EDGES: &[Edge] = {
         onward(R::Decide, B::CallDeferred, R::Done, &[Notify, Finish]),
         onward(R::Decide, B::MoreWork, R::Absorb, &[]),
         onward(R::Decide, B::DoomWarned, R::Absorb, &[Notify]),
-        onward(R::Decide, B::DoomProven, R::Done, &[Finish]),
+        onward(R::Decide, B::DoomProven, R::Done, &[Notify, Finish]),
         onward(R::Decide, B::RepairAsked, R::Absorb, &[Notify]),
         onward(R::Decide, B::Nudged, R::Absorb, &[Notify]),
         onward(R::Decide, B::Continued, R::Absorb, &[Notify]),

@@ -21,7 +21,11 @@ fn eventful() -> Scenario {
     );
     dies.config.stop_hooks = vec![HookSpec::new("tests")];
     let blocked = HookAnswer::Blocked { reason: "tests were not run".into() };
-    dies.hooks = vec![HookPlan { answers: vec![blocked, HookAnswer::Allowed], delay_ms: 30 }];
+    dies.hooks = vec![HookPlan {
+        answers: vec![blocked, HookAnswer::Allowed],
+        delay_ms: 30,
+        ..HookPlan::default()
+    }];
     dies
 }
 

@@ -7,6 +7,7 @@ use super::Recover;
 use crate::because::Owner;
 use crate::frame::Frame;
 use crate::model::{ErrorClass, Failure, StreamPhase};
+use crate::planted::{Defect, active};
 use crate::policy::{RetryOwner, retry_owner};
 
 /// A repetition on the same candidate.
@@ -74,7 +75,7 @@ pub(super) fn retry(failure: &Failure, phase: StreamPhase, frame: &mut Frame) ->
         Some(wish) => wish,
         None => backoff,
     };
-    *used += 1;
+    *used += u32::from(!active(Defect::ForgetsToCount));
     Some(Repeat::Later { owner, n: *used, after_ms })
 }
 

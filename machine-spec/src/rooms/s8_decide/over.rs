@@ -7,6 +7,7 @@ use crate::because::Because;
 use crate::effect::{Effect, Notice};
 use crate::frame::Frame;
 use crate::message::{Aside, Entry, Fate, Origin, Orphan};
+use crate::planted::{Defect, active};
 use crate::policy::Tasks;
 use crate::rooms::Out;
 use crate::terminal::{BudgetKind, Terminal};
@@ -32,8 +33,11 @@ pub(super) fn leave(end: &Terminal, frame: &mut Frame, out: &mut Out) {
             | Origin::Memory => {}
         }
     }
-    if !unread.is_empty() {
+    if !unread.is_empty() && !active(Defect::LosesWords) {
         out.emit(Effect::Notify(Notice::InputReturned { texts: unread }));
+    }
+    if active(Defect::FinishesTwice) {
+        out.emit(Effect::Finish(end.clone()));
     }
     out.emit(Effect::Finish(end.clone()));
 }

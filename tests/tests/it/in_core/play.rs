@@ -104,7 +104,11 @@ impl Play {
     /// A stop hook that always answers so.
     pub(crate) fn hook(mut self, answer: HookAnswer) -> Play {
         self.scenario.config.stop_hooks.push(HookSpec::new("stop.sh"));
-        self.scenario.hooks.push(HookPlan { answers: vec![answer], delay_ms: 1 });
+        self.scenario.hooks.push(HookPlan {
+            answers: vec![answer],
+            delay_ms: 1,
+            ..HookPlan::default()
+        });
         self
     }
 
@@ -124,7 +128,11 @@ impl Play {
     /// A hook that is asked about every call and answers so, time after time.
     pub(crate) fn tool_hook(mut self, answers: &[HookAnswer]) -> Play {
         self.scenario.config.tool_hooks.push(HookSpec::new("check.sh"));
-        self.scenario.hooks.push(HookPlan { answers: answers.to_vec(), delay_ms: 1 });
+        self.scenario.hooks.push(HookPlan {
+            answers: answers.to_vec(),
+            delay_ms: 1,
+            ..HookPlan::default()
+        });
         self
     }
 
