@@ -1,6 +1,7 @@
 //! When to compact, and where to cut: pure arithmetic over the transcript.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -152,16 +153,32 @@ fn begins_with_results(transcript: &Transcript, kept: u32) -> bool {
     matches!(transcript.at(first).last(), Some(Entry::Results(_)))
 }
 
-/// The user's current task, word for word, when the kept tail does not hold it (B027).
+/// The user's current task, word for word, when the kept tail does not hold it (B027). Words said in
+/// mid-turn do not replace the task, they belong to it: those that leave the view go with it.
 pub(crate) fn lost_task(transcript: &Transcript, kept: u32) -> Option<String> {
-    let user = |entry: &Entry| match entry {
-        Entry::Said(said) if said.origin.is_user() => Some(said.text.clone()),
-        Entry::Boundary(boundary) => task_of(&boundary.said.text),
-        Entry::Said(_) | Entry::Reply(_) | Entry::Results(_) | Entry::Aside(_) => None,
-    };
-    let (at, task) =
-        transcript.newest_first().enumerate().find_map(|(at, e)| Some((at, user(e)?)))?;
-    (at as u32 >= kept).then_some(task)
+    let mut later: Vec<&str> = Vec::new();
+    for (at, entry) in transcript.newest_first().enumerate() {
+        let leaves = at as u32 >= kept;
+        match entry {
+            Entry::Said(said) if said.origin == Origin::Steer && leaves => later.push(&said.text),
+            Entry::Said(said) if said.origin == Origin::User => {
+                return leaves.then(|| joined(&said.text, &later));
+            }
+            Entry::Boundary(boundary) => {
+                let task = task_of(&boundary.said.text);
+                return task.filter(|_| leaves).map(|task| joined(&task, &later));
+            }
+            Entry::Said(_) | Entry::Reply(_) | Entry::Results(_) | Entry::Aside(_) => {}
+        }
+    }
+    (!later.is_empty()).then(|| joined("", &later))
+}
+
+/// The task and what was added to it, oldest first.
+fn joined(task: &str, later: &[&str]) -> String {
+    let parts = core::iter::once(task).chain(later.iter().rev().copied());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
 }
 
 const TASK_MARK: &str = "\n\nThe current task, word for word:\n";

@@ -396,7 +396,7 @@ impl Frame {
     /// out (some vendors do not count what they read from a cache).
     fn weigh(&mut self, usage: &Usage) {
         let Some(reported) = usage.whole_input() else { return };
-        let estimated = self.transcript.tokens().saturating_add(self.config.fixed_tokens());
+        let estimated = self.estimate(&self.transcript);
         if reported.saturating_mul(3) >= estimated {
             self.gauge = Some(Gauge { estimated, reported });
         }
@@ -406,7 +406,7 @@ impl Frame {
     /// provider counted for the last one replaces our estimate of that part; where the provider
     /// counted more than we did, what is new is scaled up alike. Never under by design.
     pub(crate) fn request_tokens(&self, transcript: &Transcript) -> u64 {
-        let raw = transcript.tokens().saturating_add(self.config.fixed_tokens());
+        let raw = self.estimate(transcript);
         match self.gauge {
             None => raw,
             Some(Gauge { estimated, reported }) if raw >= estimated => {
@@ -414,6 +414,11 @@ impl Frame {
             }
             Some(Gauge { estimated, reported }) => scaled(raw, estimated, reported),
         }
+    }
+
+    /// Our own estimate of a whole request, whatever any provider counted.
+    pub(crate) fn estimate(&self, transcript: &Transcript) -> u64 {
+        transcript.tokens().saturating_add(self.config.fixed_tokens())
     }
 
     /// Leaves the candidate in use behind, with what decided against it.

@@ -100,14 +100,15 @@ impl Compacting {
 
     fn summarised(self, summary: &str, archive: &str, frame: &mut Frame, out: &mut Out) -> Next {
         let Order { kept, dropped, .. } = self.order;
-        let before = frame.request_tokens(&frame.transcript);
+        // Both by the same measure: what the provider counted is about the view before.
+        let before = frame.estimate(&frame.transcript);
         let text = if archive.is_empty() {
             String::from(summary)
         } else {
             format!("{summary}\n\nThe whole of it is kept at {archive}.")
         };
         place_boundary(&text, BoundaryKind::Summarised, Cut { kept, dropped }, frame);
-        let after = frame.request_tokens(&frame.transcript);
+        let after = frame.estimate(&frame.transcript);
         out.emit(Effect::Notify(Notice::Compacted { before, after, dropped }));
         let state = &mut frame.compactions;
         let at_once = state.done > 0 && frame.counters.responses.saturating_sub(state.last_at) <= 1;

@@ -6,6 +6,8 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
+use self::size::{input_window, shrink_to};
+pub(super) use self::size::{shrink, shrunk};
 use super::s3_compacting::{Order, place_boundary};
 use super::{BuildView, Clearing, Decide, Freeze, Next, Out, Room};
 use crate::because::{Because, Owner};
@@ -18,6 +20,8 @@ use crate::policy::Compactor;
 use crate::terminal::{BudgetKind, Terminal};
 use crate::view::View;
 use crate::wording;
+
+mod size;
 
 /// What stands in for a head that was cut away without a summary.
 const CUT_AWAY: &str = "Earlier parts of this conversation were cut away because they did not fit.";
@@ -144,37 +148,6 @@ fn plan(frame: &Frame, overflowed: bool) -> Option<Cut> {
     cut(frame, threshold(candidate), overflowed)
 }
 
-/// Tokens that input may fill of the window in use, less what the next output may take; `None` where
-/// the window is not known.
-fn input_window(frame: &Frame) -> Option<u64> {
-    let candidate = frame.candidate().filter(|candidate| candidate.context_window != 0)?;
-    let output = frame.sweep.max_output.unwrap_or(candidate.max_output);
-    Some(candidate.context_window.saturating_sub(output))
-}
-
-/// To how many output tokens a request can be shrunk so that this input fits the window (Part 7,
-/// decision 9): shrink first, then compact.
-fn shrink_to(tokens: u64, frame: &Frame) -> Option<u64> {
-    let candidate = frame.candidate().filter(|candidate| candidate.context_window != 0)?;
-    shrunk(candidate.context_window, tokens, frame)
-}
-
-/// The output tokens that a window leaves, if they are fewer than now and still worth asking for.
-pub(super) fn shrunk(window: u64, tokens: u64, frame: &Frame) -> Option<u64> {
-    let least = frame.config.limits.least_output;
-    let now = frame.sweep.max_output.or(frame.candidate().map(|c| c.max_output))?;
-    let room = window.saturating_sub(tokens);
-    (least > 0 && room >= least && room < now).then_some(room)
-}
-
-/// Asks for so many output tokens from now on.
-pub(super) fn shrink(to: Option<u64>, frame: &mut Frame, out: &mut Out) {
-    if let Some(to) = to {
-        frame.sweep.max_output = Some(to);
-        out.emit(Effect::Notify(Notice::OutputShrunk { to }));
-    }
-}
-
 /// The model may speak about its last results, once and without tools; the run ends at its limit all
 /// the same (Part 7, decision 2).
 fn wrap_up(frame: &mut Frame, out: &mut Out) -> Next {
@@ -193,6 +166,16 @@ fn rounds_used_up(frame: &Frame) -> Option<Terminal> {
     over.then(|| Terminal::MaxTurns { limit, used, text: String::new() })
 }
 
+/// The ending when the provider said that the view is too large and nothing helped.
+pub(super) fn exhausted(failure: &Failure, compaction: String, frame: &Frame) -> Terminal {
+    let window = frame.candidate().map_or(0, |candidate| candidate.context_window);
+    Terminal::ContextExhausted {
+        limit: failure.limit.unwrap_or(window),
+        actual: failure.actual.unwrap_or_else(|| frame.transcript.tokens()),
+        compaction,
+    }
+}
+
 /// The budget that is spent, if one is.
 pub(super) fn spent(frame: &Frame) -> Option<Terminal> {
     let (limits, spent) = (&frame.config.limits, frame.counters.spent);
@@ -203,14 +186,4 @@ pub(super) fn spent(frame: &Frame) -> Option<Terminal> {
     over(BudgetKind::ModelCalls, calls, u64::from(frame.model_call_limit()))
         .or_else(|| over(BudgetKind::Tokens, spent.tokens, limits.tokens))
         .or_else(|| over(BudgetKind::Money, spent.nanos, limits.nanos))
-}
-
-/// The ending when the provider said that the view is too large and nothing helped.
-pub(super) fn exhausted(failure: &Failure, compaction: String, frame: &Frame) -> Terminal {
-    let window = frame.candidate().map_or(0, |candidate| candidate.context_window);
-    Terminal::ContextExhausted {
-        limit: failure.limit.unwrap_or(window),
-        actual: failure.actual.unwrap_or_else(|| frame.transcript.tokens()),
-        compaction,
-    }
 }

@@ -15,7 +15,7 @@ pub(super) fn next_candidate(least: u64, frame: &Frame) -> Option<CandidateId> {
     if frame.sweep.hops >= frame.config.limits.fallback_hops || spent(frame).is_some() {
         return None;
     }
-    let tokens = frame.transcript.tokens().saturating_add(frame.config.fixed_tokens());
+    let tokens = frame.estimate(&frame.transcript);
     let after = usize::from(frame.sweep.at.0) + 1;
     let rest = frame.config.candidates.iter().enumerate().skip(after);
     let mut fitting = rest.filter(|(_, candidate)| {
