@@ -40,7 +40,7 @@ fn response(round: u32, pieces: u32, args: usize, with_call: bool) -> Vec<ModelE
             events.push(ModelEvent::Delta { block: 1, text });
         }
         let args = ArgsVerdict::Valid { canonical: u64::from(round) };
-        let facts = CallFacts { args, safety: Safety::Exclusive };
+        let facts = CallFacts::new(args, Safety::Exclusive);
         events.push(done(1, BlockEnd::Call(facts)));
     }
     events.push(ModelEvent::Usage(Usage { output: Some(90), ..Usage::default() }));
@@ -55,11 +55,19 @@ fn scenario(last: u32, args: usize) -> Scenario {
         name: "search".into(),
         description: "searches".into(),
         input_schema: "{\"type\":\"object\"}".into(),
+        kind: Default::default(),
         read_only: true,
     };
     let (name, model) = ("a".into(), "m".into());
     let config = RunConfig {
-        candidates: vec![Candidate { name, model, context_window: 0, max_output: 1024 }],
+        candidates: vec![Candidate {
+            name,
+            model,
+            context_window: 0,
+            max_output: 1024,
+            price: None,
+            refreshable: false,
+        }],
         tools: vec![tool],
         limits: Limits { tool_rounds: ROUNDS + 1, ..Limits::default() },
         ..RunConfig::default()

@@ -70,7 +70,7 @@ pub struct Scenario {
     pub refreshes: Vec<Refresh>,
     /// What comes of holding answers against their schema; behind the last one they fit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub verdicts: Vec<OutputVerdict>,
+    pub shapes: Vec<OutputVerdict>,
     /// How putting results and memories aside goes; behind the last one it goes well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stores: Vec<Stored>,
@@ -132,7 +132,7 @@ impl Scenario {
             approvals: Vec::new(),
             recalls: Vec::new(),
             refreshes: Vec::new(),
-            verdicts: Vec::new(),
+            shapes: Vec::new(),
             stores: Vec::new(),
             user: vec![UserAct::says(text)],
             patience: Patience::default(),

@@ -150,7 +150,10 @@ impl Walk<'_> {
                     all.push(Input::HookAnswered { id, answer: HookAnswer::Allowed });
                 }
                 EffectKind::Compact => {
-                    let result = Compaction::Summarised { text: node.summary.clone() };
+                    let result = Compaction::Summarised {
+                        text: node.summary.clone(),
+                        archive: String::new(),
+                    };
                     all.push(Input::Compacted { id, result });
                 }
                 // A wait passes when nothing else can come: its time is the machine's own.
@@ -246,10 +249,10 @@ impl Walk<'_> {
 
 /// What a call says, whenever it ends: its own number tells the results apart.
 fn says(call: CallId, name: &str) -> ToolReport {
-    ToolReport { status: ToolStatus::Succeeded, output: format!("{name} {call}") }
+    ToolReport::new(ToolStatus::Succeeded, format!("{name} {call}"))
 }
 
 /// What is told of a call whose start was not seen.
 fn lost() -> ToolReport {
-    ToolReport { status: ToolStatus::Cancelled, output: String::new() }
+    ToolReport::new(ToolStatus::Cancelled, "")
 }

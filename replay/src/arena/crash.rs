@@ -66,7 +66,7 @@ impl Arena<'_> {
         if torn.is_none() && !matches!(recording.tail, Tail::Clean) {
             return self.cannot_resume("whole lines were written and the tail is not clean");
         }
-        let Resumption { state, inputs, timers } = resumption;
+        let Resumption { state, inputs, timers, again } = resumption;
         if state.digest() != self.state().digest() {
             let detail = "the resumed state is not the one that was left";
             self.breach = Some(breach("R02", self.counts.inputs, detail));
@@ -89,6 +89,10 @@ impl Arena<'_> {
         self.held.clear();
         self.queue.retain(|timed| matches!(timed.due, Due::Act(_)));
         self.state = Some(state);
+        // What only asks may be asked again: nobody is there any more who could answer the first time.
+        for effect in again {
+            self.perform(effect);
+        }
         for timer in timers {
             self.push(timer.after_ms, Due::Input(Input::TimerFired { id: timer.id }));
         }

@@ -3,7 +3,10 @@
 
 use machine_spec::effect::SealedRequest;
 use machine_spec::ids::{EffectId, HookId};
-use machine_spec::input::{Compaction, HookAnswer, ToolReport, ToolStatus};
+use machine_spec::input::{
+    Compaction, Decision, HookAnswer, OutputVerdict, Recall, Refresh, Stored, ToolReport,
+    ToolStatus,
+};
 use machine_spec::policy::Compactor;
 use machine_spec::view::View;
 use machine_spec::{Effect, Input, Notice, Owner, summary};
@@ -11,7 +14,7 @@ use std::sync::Arc;
 
 use super::{Arena, Due, Running, Serving, Stream};
 use crate::faults::{Fault, Seam};
-use crate::scenario::{Output, ToolRun, WhenCancelled};
+use crate::scenario::{Approval, Output, ToolRun, WhenCancelled};
 use crate::world::Trouble;
 
 /// How long a hook may take before it is given up, in milliseconds.
@@ -19,6 +22,12 @@ const HOOK_DEADLINE_MS: u64 = 60_000;
 
 /// How long a tool may take before it is stopped, in milliseconds.
 const TOOL_DEADLINE_MS: u64 = 60_000;
+
+/// Counts one more; tells how many there were before.
+fn nth(count: &mut usize) -> usize {
+    *count += 1;
+    *count - 1
+}
 
 impl Arena<'_> {
     /// Carries out one order.
@@ -33,8 +42,53 @@ impl Arena<'_> {
             }
             Effect::Cancel { id } => self.cancel(id),
             Effect::Notify(notice) => self.notify(&notice),
+            Effect::StartTask { id, name, args, .. } => self.run_task(id, &name, &args),
+            Effect::AskApproval { id, .. } => self.decide(id),
+            Effect::StoreResult { id, .. } => {
+                let result = self.stored();
+                self.push(0, Due::Input(Input::ResultStored { id, result }));
+            }
+            Effect::FlushMemory { id, .. } => {
+                let result = self.stored();
+                self.push(0, Due::Input(Input::MemoryFlushed { id, result }));
+            }
+            Effect::RecallMemory { id, .. } => {
+                let nth = nth(&mut self.counts.recalls);
+                let planned = self.script.scenario.recalls.get(nth).cloned();
+                let result = planned.unwrap_or(Recall::Nothing);
+                self.push(0, Due::Input(Input::MemoryRecalled { id, result }));
+            }
+            Effect::RefreshCredential { id, .. } => {
+                let nth = nth(&mut self.counts.refreshes);
+                let planned = self.script.scenario.refreshes.get(nth).cloned();
+                let problem = "planned: there is no other one".into();
+                let result = planned.unwrap_or(Refresh::Failed { problem });
+                self.push(0, Due::Input(Input::CredentialRefreshed { id, result }));
+            }
+            Effect::CheckOutput { id, .. } => {
+                let nth = nth(&mut self.counts.shapes);
+                let planned = self.script.scenario.shapes.get(nth).cloned();
+                let verdict = planned.unwrap_or(OutputVerdict::Fits);
+                self.push(0, Due::Input(Input::OutputChecked { id, verdict }));
+            }
+            Effect::Detach { id } => self.forget(id),
             Effect::Reject(_) | Effect::Finish(_) => {}
         }
+    }
+
+    /// What is decided about a call: as planned, and behind that nobody is there to ask.
+    fn decide(&mut self, id: EffectId) {
+        let nth = nth(&mut self.counts.approvals);
+        let planned = self.script.scenario.approvals.get(nth).cloned();
+        let Approval { decision, delay_ms } =
+            planned.unwrap_or_else(|| Approval::at_once(Decision::NoVerdict));
+        self.push(delay_ms, Due::Input(Input::ApprovalGiven { id, decision }));
+    }
+
+    fn stored(&mut self) -> Stored {
+        let nth = nth(&mut self.counts.stores);
+        let planned = self.script.scenario.stores.get(nth).cloned();
+        planned.unwrap_or_else(|| Stored::Kept { reference: format!("stored/{nth}") })
     }
 
     /// What became of an attempt decides which answer comes next.
@@ -86,6 +140,19 @@ impl Arena<'_> {
     }
 
     fn run_tool(&mut self, id: EffectId, name: &Arc<str>, args: &str) {
+        let (report, delay_ms, when_cancelled) = self.planned_run(name, args);
+        self.tools.push(Running { id, when_cancelled });
+        self.push(delay_ms, Due::Input(Input::ToolReturned { id, report }));
+    }
+
+    /// A task that is stopped owes no answer.
+    fn run_task(&mut self, id: EffectId, name: &Arc<str>, args: &str) {
+        let (report, delay_ms, _) = self.planned_run(name, args);
+        self.push(delay_ms, Due::Input(Input::TaskEnded { id, report }));
+    }
+
+    /// What comes of the next run of a tool, and when.
+    fn planned_run(&mut self, name: &Arc<str>, args: &str) -> (ToolReport, u64, WhenCancelled) {
         self.counts.tools += 1;
         let nth = self.count_run(name);
         let runs = self.script.scenario.tools.get(&**name).map_or(&[][..], |plan| &plan.runs);
@@ -112,10 +179,7 @@ impl Arena<'_> {
                 break;
             }
         }
-        let report = ToolReport { status, output };
-        self.tools.push(Running { id, when_cancelled });
-        let delay_ms = delay_ms.max(wait);
-        self.push(delay_ms, Due::Input(Input::ToolReturned { id, report }));
+        (ToolReport::new(status, output), delay_ms.max(wait), when_cancelled)
     }
 
     fn count_run(&mut self, name: &Arc<str>) -> usize {
@@ -162,8 +226,10 @@ impl Arena<'_> {
             Compactor::Model => planned,
             Compactor::Off | Compactor::Summary => None,
         };
-        let mut result =
-            planned.unwrap_or_else(|| Compaction::Summarised { text: summary::summarise(head) });
+        let mut result = planned.unwrap_or_else(|| Compaction::Summarised {
+            text: summary::summarise(head),
+            archive: String::new(),
+        });
         if self.strikes(|placed| placed.at == Seam::Compaction(nth + 1)).is_some() {
             result = Compaction::Failed { problem: "planned: compaction_fails".into() };
         }
@@ -178,7 +244,7 @@ impl Arena<'_> {
             Some(WhenCancelled::IsSilent) => self.forget(id),
             Some(WhenCancelled::Stops) => {
                 self.forget(id);
-                let report = ToolReport { status: ToolStatus::Cancelled, output: String::new() };
+                let report = ToolReport::new(ToolStatus::Cancelled, "");
                 self.push(0, Due::Input(Input::ToolReturned { id, report }));
             }
             None => self.forget(id),

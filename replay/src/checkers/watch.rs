@@ -35,6 +35,8 @@ pub struct Watch {
     attempts: Vec<Heard>,
     blocks: Vec<HeardBlock>,
     started: Vec<Started>,
+    /// Calls whose output was put aside.
+    put_aside: Vec<CallId>,
     said: Vec<String>,
     returned: Vec<String>,
     transcript: Transcript,
@@ -115,6 +117,7 @@ impl Watch {
             attempts: Vec::new(),
             blocks: Vec::new(),
             started: Vec::new(),
+            put_aside: Vec::new(),
             said: Vec::new(),
             returned: Vec::new(),
             transcript: config.history.clone(),
@@ -251,9 +254,13 @@ impl Watch {
             }
             if let Effect::CallModel { request, .. } = effect {
                 self.request(request, &step.state)?;
-            } else if let Effect::RunTool { id, call, name, args } = effect {
+            } else if let Effect::RunTool { id, call, name, args, .. } = effect {
                 self.start(*id, *call, name, args)?;
-            } else if let Effect::Cancel { id } = effect {
+            } else if let Effect::StartTask { id, call, name, args, .. } = effect {
+                self.start(*id, *call, name, args)?;
+            } else if let Effect::StoreResult { call, .. } = effect {
+                self.put_aside.push(*call);
+            } else if let Effect::Cancel { id } | Effect::Detach { id } = effect {
                 self.cancel(*id)?;
             } else if let Effect::Notify(notice) = effect {
                 self.notice(notice);
@@ -424,14 +431,16 @@ impl Watch {
                     told.iter().try_for_each(|result| self.result(result))?;
                     results.extend(told.iter().map(|result| result.call));
                 }
-                Entry::Said(_) | Entry::Boundary(_) => {}
+                Entry::Said(_) | Entry::Boundary(_) | Entry::Aside(Aside::Orphans(_)) => {}
             }
         }
+        // A call that an earlier run left pending is told of in words: its place was taken.
+        let resumed = state.frame().config().deferred.is_some();
         let forgotten = self
             .started
             .iter()
             .find(|started| !started.only_reads && !results.contains(&started.call));
-        self.ensure("T04", forgotten.is_none(), || {
+        self.ensure("T04", resumed || forgotten.is_none(), || {
             format!("{forgotten:?} left its trace in the world and is forgotten")
         })?;
         said.extend(&self.returned);
@@ -478,7 +487,13 @@ impl Watch {
             Outcome::Failed { output } => (ToolStatus::Failed, hash_of(output)),
             Outcome::TimedOut { output } => (ToolStatus::TimedOut, hash_of(output)),
             Outcome::Unknown { output } => (ToolStatus::Cancelled, hash_of(output)),
-            Outcome::NotStarted { .. } | Outcome::Refused { .. } => {
+            Outcome::Partial { output } => (ToolStatus::Partial, hash_of(output)),
+            Outcome::Acknowledged { .. } => {
+                return self.ensure("T15", started.is_some(), || {
+                    format!("{} is acknowledged and was never started", result.call)
+                });
+            }
+            Outcome::NotApproved { .. } | Outcome::NotStarted { .. } | Outcome::Refused { .. } => {
                 return self.ensure("T05", started.is_none(), || {
                     format!("{} was started, and its result denies it", result.call)
                 });
@@ -488,6 +503,8 @@ impl Watch {
             return Err(self.fault("T05", format!("{} has a result and never ran", result.call)));
         };
         let truth = match started.ended {
+            // Of an output that was put aside, head and tail are told.
+            Some(told) if self.put_aside.contains(&result.call) => told.0 == status,
             Some(told) => told == (status, output),
             // It was given up: nobody knows what it did.
             None => status == ToolStatus::Cancelled,
@@ -505,6 +522,9 @@ fn keeps(transcript: &Transcript, attempt: AttemptId) -> bool {
         | Entry::Aside(Aside::BlankReply(reply) | Aside::RefusedReply(reply)) => {
             reply.attempt == attempt
         }
-        Entry::Said(_) | Entry::Results(_) | Entry::Boundary(_) => false,
+        Entry::Said(_)
+        | Entry::Results(_)
+        | Entry::Boundary(_)
+        | Entry::Aside(Aside::Orphans(_)) => false,
     })
 }

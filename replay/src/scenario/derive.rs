@@ -14,9 +14,9 @@ use machine_spec::{Effect, Input};
 use wire::{Dialect, EncodeOptions};
 
 use super::{
-    Act, After, Afterwards, Answer, BadPlan, BodyPlan, Chunks, EndOfBody, HookPlan, Output,
-    Patience, ProviderPlan, Scenario, ToolPlan, ToolRun, UserAct, Verdict, What, WhenCancelled,
-    most_inputs, start_unix_ms,
+    Act, After, Afterwards, Answer, Approval, BadPlan, BodyPlan, Chunks, EndOfBody, HookPlan,
+    Output, Patience, ProviderPlan, Scenario, ToolPlan, ToolRun, UserAct, Verdict, What,
+    WhenCancelled, most_inputs, start_unix_ms,
 };
 use crate::format::v1::{BodyEnd, BodyNote, Frame, Provider};
 use crate::reader::{Body, Recording};
@@ -40,8 +40,27 @@ pub fn derive(recording: &Recording) -> Result<Scenario, BadPlan> {
         afterwards: Afterwards::Text,
         keep_ids: true,
         tools: source.tools(),
-        hooks: source.hooks(config.stop_hooks.len()),
+        hooks: source.hooks(config.hooks().count()),
         compactions: source.compactions(),
+        approvals: source.approvals(),
+        recalls: source.said(|input| match input {
+            Input::MemoryRecalled { result, .. } => Some(result.clone()),
+            _ => None,
+        }),
+        refreshes: source.said(|input| match input {
+            Input::CredentialRefreshed { result, .. } => Some(result.clone()),
+            _ => None,
+        }),
+        shapes: source.said(|input| match input {
+            Input::OutputChecked { verdict, .. } => Some(verdict.clone()),
+            _ => None,
+        }),
+        stores: source.said(|input| match input {
+            Input::ResultStored { result, .. } | Input::MemoryFlushed { result, .. } => {
+                Some(result.clone())
+            }
+            _ => None,
+        }),
         user: source.user(),
         patience: Patience::default(),
         start_unix_ms: start_unix_ms(),
@@ -219,10 +238,36 @@ impl Source<'_> {
         self.moments[to].saturating_sub(self.moments[from])
     }
 
+    /// What was said of one kind, in order.
+    fn said<T>(&self, what: impl Fn(&Input) -> Option<T>) -> Vec<T> {
+        self.frames().filter_map(|(_, frame)| what(frame.input.as_ref()?)).collect()
+    }
+
+    /// What was decided about calls, in the order in which it was asked.
+    fn approvals(&self) -> Vec<Approval> {
+        let asked = self.effects().filter_map(|(at, effect)| match effect {
+            Effect::AskApproval { id, .. } => Some((at, *id)),
+            _ => None,
+        });
+        let decided = asked.filter_map(|(at, id)| {
+            self.answers_to(id).find_map(|(then, input)| match input {
+                Input::ApprovalGiven { decision, .. } => {
+                    let (decision, delay_ms) = (decision.clone(), self.between(at, then));
+                    Some(Approval { decision, delay_ms })
+                }
+                _ => None,
+            })
+        });
+        decided.collect()
+    }
+
     fn tools(&self) -> BTreeMap<String, ToolPlan> {
         let mut tools: BTreeMap<String, ToolPlan> = BTreeMap::new();
         for (at, effect) in self.effects() {
-            let Effect::RunTool { id, name, .. } = effect else { continue };
+            let (Effect::RunTool { id, name, .. } | Effect::StartTask { id, name, .. }) = effect
+            else {
+                continue;
+            };
             tools.entry(name.to_string()).or_default().runs.push(self.tool_run(at, *id));
         }
         tools
@@ -230,10 +275,12 @@ impl Source<'_> {
 
     fn tool_run(&self, started: usize, id: EffectId) -> ToolRun {
         let returned = self.answers_to(id).find_map(|(at, input)| match input {
-            Input::ToolReturned { report, .. } => Some((at, report)),
+            Input::ToolReturned { report, .. } | Input::TaskEnded { report, .. } => {
+                Some((at, report))
+            }
             _ => None,
         });
-        let Some((at, ToolReport { status, output })) = returned else {
+        let Some((at, ToolReport { status, output, .. })) = returned else {
             let when_cancelled = WhenCancelled::IsSilent;
             return ToolRun { delay_ms: NEVER_MS, when_cancelled, ..ToolRun::default() };
         };
@@ -242,9 +289,13 @@ impl Source<'_> {
         let when_cancelled = match (status, output.is_empty()) {
             (ToolStatus::Cancelled, true) => WhenCancelled::Stops,
             (ToolStatus::Cancelled, false)
-            | (ToolStatus::Succeeded | ToolStatus::Failed | ToolStatus::TimedOut, _) => {
-                WhenCancelled::GoesOn
-            }
+            | (
+                ToolStatus::Succeeded
+                | ToolStatus::Failed
+                | ToolStatus::TimedOut
+                | ToolStatus::Partial,
+                _,
+            ) => WhenCancelled::GoesOn,
         };
         ToolRun {
             status: *status,

@@ -1,6 +1,6 @@
 //! Draws what a run is configured with, and what its tools, hooks and user do.
 
-use machine_spec::config::{Candidate, HookSpec, Rule, RunConfig, ToolSpec};
+use machine_spec::config::{Candidate, HookSpec, Rule, RunConfig, ToolKind, ToolSpec};
 use machine_spec::ids::RuleId;
 use machine_spec::input::{HookAnswer, InterruptedBy, ToolStatus};
 use machine_spec::limits::Limits;
@@ -28,6 +28,7 @@ pub(super) fn draw(chooser: &mut Chooser, size: Size) -> Scenario {
         description: String::new(),
         input_schema: "{}".into(),
         read_only: *read_only,
+        kind: ToolKind::Plain,
     });
     let mut config = RunConfig {
         candidates: vec![candidate(0, 0)],
@@ -46,7 +47,14 @@ pub(super) fn draw(chooser: &mut Chooser, size: Size) -> Scenario {
 fn candidate(n: u32, context_window: u64) -> Candidate {
     let name = ["a", "b", "c"][n as usize % 3];
     let max_output = if context_window == 0 { 0 } else { 10 };
-    Candidate { name: name.into(), model: "m".into(), context_window, max_output }
+    Candidate {
+        name: name.into(),
+        model: "m".into(),
+        context_window,
+        max_output,
+        price: None,
+        refreshable: false,
+    }
 }
 
 fn vary(chooser: &mut Chooser, config: &mut RunConfig) {
@@ -58,13 +66,14 @@ fn vary(chooser: &mut Chooser, config: &mut RunConfig) {
         early_start: *chooser.one_of(EarlyStart::ALL).unwrap_or(&EarlyStart::Safe),
         compact: *chooser.one_of(Compactor::ALL).unwrap_or(&Compactor::Off),
         truncate: chooser.chance(1, 2),
+        ..Policy::default()
     };
     if chooser.chance(1, 4) {
         let tool = TOOLS[chooser.pick(3) as usize].0;
-        config.rules = vec![Rule { when: "go".into(), tools: vec![tool.into()] }];
+        config.rules = vec![Rule::new("go", &[tool])];
     }
     let hooks = [0, 0, 1, 2][chooser.pick(4) as usize];
-    config.stop_hooks = (0..hooks).map(|n| HookSpec { name: format!("h{n}") }).collect();
+    config.stop_hooks = (0..hooks).map(|n| HookSpec::new(&format!("h{n}"))).collect();
     if chooser.chance(1, 12) {
         config.force_tool = TOOLS[0].0.into();
     }
@@ -104,7 +113,7 @@ pub(super) fn draw_world(chooser: &mut Chooser, size: Size, scenario: &mut Scena
         let runs = (0..if size.configuration { 1 + chooser.pick(3) } else { 1 })
             .map(|n| tool_run(chooser, size, name, n))
             .collect();
-        scenario.tools.insert(name.into(), ToolPlan { safety, runs });
+        scenario.tools.insert(name.into(), ToolPlan { safety, runs, ..ToolPlan::default() });
     }
     scenario.hooks = scenario.config.stop_hooks.iter().map(|_| hook_plan(chooser)).collect();
     if !scenario.config.rules.is_empty()

@@ -130,7 +130,7 @@ fn call(
     });
     events.push(ModelEvent::Delta { block, text: args });
     let safety = if name == "nobody" { Safety::Exclusive } else { safety };
-    let done = BlockEnd::Call(CallFacts { args: verdict, safety });
+    let done = BlockEnd::Call(CallFacts::new(verdict, safety));
     events.push(ModelEvent::BlockDone { block, proof: Proof::BlockStop, done });
 }
 

@@ -66,7 +66,7 @@ fn another_result_of_a_tool_is_what_the_model_reads() {
             _ => None,
         })
         .expect("a tool ran");
-    let report = ToolReport { status: ToolStatus::Failed, output: "no space left".into() };
+    let report = ToolReport::new(ToolStatus::Failed, "no space left");
     let answers = vec![Input::ToolReturned { id, report }];
     let forked = fork(&recording, at - 1, &Change { answers, ..Change::default() }).expect("fits");
     assert_eq!((forked.differs_at, forked.breach), (Some(at), None));

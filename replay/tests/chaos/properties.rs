@@ -51,7 +51,7 @@ proptest! {
     #[test]
     fn the_loop_guard_ends(mut plan in scenarios(), retries in 0_u32..4, tool in 0_usize..3) {
         let name = plan.config.tools[tool].name.clone();
-        plan.config.rules = vec![Rule { when: "go".into(), tools: vec![name] }];
+        plan.config.rules = vec![Rule::new("go", &[&name])];
         plan.config.limits.guard_retries = retries;
         if let Act::Says { rules, .. } = &mut plan.user[0].act {
             *rules = vec![RuleId(0)];
@@ -69,7 +69,7 @@ proptest! {
     ) {
         plan.config.limits.stop_hook_blocks = blocks;
         plan.config.stop_hooks =
-            answers.iter().enumerate().map(|(n, _)| HookSpec { name: format!("h{n}") }).collect();
+            answers.iter().enumerate().map(|(n, _)| HookSpec::new(&format!("h{n}"))).collect();
         plan.hooks =
             answers.into_iter().map(|answers| HookPlan { answers, ..HookPlan::default() }).collect();
         played(&plan)?;

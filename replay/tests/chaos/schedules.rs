@@ -23,7 +23,7 @@ fn calls(safeties: &[Safety]) -> Vec<ModelEvent> {
         events.push(ModelEvent::BlockBegan { block, kind });
         events.push(ModelEvent::Delta { block, text: format!("{{\"n\":{block}}}") });
         let args = ArgsVerdict::Valid { canonical: u64::from(block) + 1 };
-        let done = BlockEnd::Call(CallFacts { args, safety: *safety });
+        let done = BlockEnd::Call(CallFacts::new(args, *safety));
         events.push(ModelEvent::BlockDone { block, proof: Proof::BlockStop, done });
     }
     events.push(ModelEvent::Finished { reason: StopReason::ToolUse, word: "tool_use".into() });
@@ -35,6 +35,7 @@ fn scenario(safeties: &[Safety], early_start: EarlyStart, parallel: u32) -> Scen
         name: name.into(),
         description: String::new(),
         input_schema: "{}".into(),
+        kind: Default::default(),
         read_only: false,
     };
     let mut config = RunConfig {
@@ -43,6 +44,8 @@ fn scenario(safeties: &[Safety], early_start: EarlyStart, parallel: u32) -> Scen
             model: "m".into(),
             context_window: 0,
             max_output: 0,
+            price: None,
+            refreshable: false,
         }],
         tools: vec![tool("read"), tool("edit")],
         ..RunConfig::default()
