@@ -12,6 +12,7 @@ use machine_spec::model::{
 
 use crate::args::canonical_args;
 use crate::json::{Node, object};
+use crate::lenient::Sound;
 use crate::limits::DecodeLimits;
 use crate::predict::Lesson;
 
@@ -177,8 +178,17 @@ impl Assembly {
         self.close(block, proof, BlockEnd::Text);
     }
 
-    pub(crate) fn close_thinking(&mut self, block: u32, proof: Proof, seal: String) {
+    pub(crate) fn close_thinking(
+        &mut self,
+        block: u32,
+        proof: Proof,
+        seal: String,
+    ) -> Result<(), Fault> {
+        if !seal.is_empty() {
+            self.check_kept(&seal)?;
+        }
         self.close(block, proof, BlockEnd::Thinking { seal });
+        Ok(())
     }
 
     pub(crate) fn close_opaque(
@@ -187,14 +197,24 @@ impl Assembly {
         proof: Proof,
         payload: String,
     ) -> Result<(), Fault> {
+        self.check_kept(&payload)?;
+        self.close(block, proof, BlockEnd::Opaque { payload });
+        Ok(())
+    }
+
+    /// JSON that is kept goes back to its maker and into recordings, so every reader must be able
+    /// to read it: its depth, and what skipping does not look at, such as halves of letters.
+    fn check_kept(&self, json: &str) -> Result<(), Fault> {
         let depth = self.limits.depth;
-        if nesting(&payload) > depth {
+        if nesting(json) > depth {
             return Err(Fault(format!(
                 "JSON that is kept may nest {depth} levels deep, not deeper"
             )));
         }
-        self.close(block, proof, BlockEnd::Opaque { payload });
-        Ok(())
+        let sound = serde_json::from_str::<Sound>(json);
+        sound
+            .map(drop)
+            .map_err(|error| Fault(format!("expected JSON that can be kept, got: {error}")))
     }
 
     /// A call is complete. Safety is judged by those who know the tool; until then it runs alone.

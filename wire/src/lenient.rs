@@ -132,6 +132,31 @@ impl<'de> Deserialize<'de> for Index {
     }
 }
 
+/// JSON that was read to its last letter, and of which nothing is kept.
+pub(crate) struct Sound;
+
+impl<'de> Deserialize<'de> for Sound {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Sound, D::Error> {
+        struct Seen;
+        impl<'de> Visitor<'de> for Seen {
+            type Value = Sound;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Sound, A::Error> {
+                while seq.next_element::<Sound>()?.is_some() {}
+                Ok(Sound)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Sound, A::Error> {
+                while map.next_entry::<Sound, Sound>()?.is_some() {}
+                Ok(Sound)
+            }
+            absent_otherwise!(Sound; bool, number, string, null);
+        }
+        deserializer.deserialize_any(Seen)
+    }
+}
+
 /// A list that nearly always has one item or none: the first costs no allocation.
 #[derive(Clone, Debug)]
 pub(crate) struct Few<T> {

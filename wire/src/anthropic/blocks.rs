@@ -157,9 +157,9 @@ impl Growing {
                 let signed = fields.text("signature").is_some_and(|text| !text.is_empty());
                 fields.set("thinking", Node::Text(assembly.text(block).to_owned()));
                 let seal = if signed { fields.write() } else { String::new() };
-                assembly.close_thinking(block, proof, seal);
+                assembly.close_thinking(block, proof, seal)?;
             }
-            Part::Redacted { verbatim } => assembly.close_thinking(block, proof, verbatim),
+            Part::Redacted { verbatim } => assembly.close_thinking(block, proof, verbatim)?,
             Part::Call { whole } => {
                 assembly.delta(block, Cow::Owned(whole.unwrap_or_default()))?;
                 assembly.close_call(block, proof);

@@ -269,7 +269,7 @@ impl Reader {
                     ])
                     .json(),
                 };
-                assembly.close_thinking(block, proof, seal);
+                assembly.close_thinking(block, proof, seal)?;
             }
             Current::Call { block, arguments } => {
                 assembly.delta(block, Cow::Owned(arguments.json()))?;

@@ -122,7 +122,7 @@ impl Reader {
             let (input, output) = (line.prompt_eval_count.0, line.eval_count.0);
             let usage = Usage { input, output, ..Usage::default() };
             assembly.usage(usage, usage);
-            self.leave(Proof::FinishReason, assembly);
+            self.leave(Proof::FinishReason, assembly)?;
             let word = line.done_reason.or_empty();
             assembly.stop(self.reason(word), word);
             assembly.end();
@@ -135,7 +135,7 @@ impl Reader {
         let block = match self.current {
             Current::Thinking(block) => block,
             Current::Nothing | Current::Text(_) => {
-                self.leave(Proof::NextBlock, assembly);
+                self.leave(Proof::NextBlock, assembly)?;
                 let block = assembly.open_thinking()?;
                 self.current = Current::Thinking(block);
                 block
@@ -149,7 +149,7 @@ impl Reader {
         let block = match self.current {
             Current::Text(block) => block,
             Current::Nothing | Current::Thinking(_) => {
-                self.leave(Proof::NextBlock, assembly);
+                self.leave(Proof::NextBlock, assembly)?;
                 let block = assembly.open_text()?;
                 self.current = Current::Text(block);
                 block
@@ -159,7 +159,7 @@ impl Reader {
     }
 
     fn call(&mut self, call: &Call<'_>, assembly: &mut Assembly) -> Result<(), Fault> {
-        self.leave(Proof::NextBlock, assembly);
+        self.leave(Proof::NextBlock, assembly)?;
         self.called = true;
         let block = assembly.open_call(call.id.or_empty(), call.function.name.or_empty())?;
         let arguments = call.function.arguments.map(RawValue::get).unwrap_or_default();
@@ -168,15 +168,16 @@ impl Reader {
         Ok(())
     }
 
-    fn leave(&mut self, proof: Proof, assembly: &mut Assembly) {
+    fn leave(&mut self, proof: Proof, assembly: &mut Assembly) -> Result<(), Fault> {
         match std::mem::take(&mut self.current) {
             Current::Nothing => {}
             Current::Text(block) => assembly.close_text(block, proof),
             Current::Thinking(block) => {
                 let text = Node::Text(assembly.text(block).to_owned());
-                assembly.close_thinking(block, proof, object([("thinking", text)]).json());
+                assembly.close_thinking(block, proof, object([("thinking", text)]).json())?;
             }
         }
+        Ok(())
     }
 
     /// `stop` is all this wire says, with calls or without; older servers do not even say that.

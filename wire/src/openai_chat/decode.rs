@@ -142,11 +142,11 @@ impl Reader {
             self.refuse(delta.refusal.0.unwrap_or_default(), assembly)?;
         }
         for call in delta.tool_calls.unwrap_or_default() {
-            self.leave(Proof::NextBlock, assembly);
+            self.leave(Proof::NextBlock, assembly)?;
             self.fragment = self.calls.take(call, assembly)?;
         }
         if let Some(function) = delta.function_call {
-            self.leave(Proof::NextBlock, assembly);
+            self.leave(Proof::NextBlock, assembly)?;
             // The form before there were several calls: one, without id.
             let call = CallDelta {
                 index: Index(Some(0)),
@@ -183,7 +183,7 @@ impl Reader {
         let block = match self.current {
             Current::Text(block) => block,
             Current::Nothing | Current::Refusal(_) | Current::Thinking(..) => {
-                self.leave(Proof::NextBlock, assembly);
+                self.leave(Proof::NextBlock, assembly)?;
                 let block = assembly.open_text()?;
                 self.current = Current::Text(block);
                 block
@@ -197,7 +197,7 @@ impl Reader {
         let block = match self.current {
             Current::Refusal(block) => block,
             Current::Nothing | Current::Text(_) | Current::Thinking(..) => {
-                self.leave(Proof::NextBlock, assembly);
+                self.leave(Proof::NextBlock, assembly)?;
                 let block = assembly.open_text()?;
                 self.current = Current::Refusal(block);
                 block
@@ -218,7 +218,7 @@ impl Reader {
                 *block
             }
             Current::Nothing | Current::Text(_) | Current::Refusal(_) => {
-                self.leave(Proof::NextBlock, assembly);
+                self.leave(Proof::NextBlock, assembly)?;
                 let block = assembly.open_thinking()?;
                 self.current = Current::Thinking(block, Thought::new(spelling));
                 block
@@ -228,20 +228,21 @@ impl Reader {
     }
 
     /// What was being said is complete.
-    fn leave(&mut self, proof: Proof, assembly: &mut Assembly) {
+    fn leave(&mut self, proof: Proof, assembly: &mut Assembly) -> Result<(), Fault> {
         match std::mem::take(&mut self.current) {
             Current::Nothing => {}
             Current::Text(block) | Current::Refusal(block) => assembly.close_text(block, proof),
             Current::Thinking(block, thought) => {
                 let seal = thought.seal(assembly.text(block));
-                assembly.close_thinking(block, proof, seal);
+                assembly.close_thinking(block, proof, seal)?;
             }
         }
+        Ok(())
     }
 
     /// A finish reason came. It may come again.
     fn finish(&mut self, word: &str, cut: bool, assembly: &mut Assembly) -> Result<(), Fault> {
-        self.leave(Proof::FinishReason, assembly);
+        self.leave(Proof::FinishReason, assembly)?;
         let reason = match stop_reason(word) {
             // OpenRouter says `tool_calls` where the model behind it says it ran out of room
             // (openrouter/rig-streaming-gpt41-low-agent).
@@ -262,7 +263,7 @@ impl Reader {
         let calls = self.calls.any_open(assembly) || self.legacy.any_open(assembly);
         let said = !matches!(self.current, Current::Nothing);
         if said && !calls && !assembly.has_stopped() {
-            self.leave(Proof::BlockStop, assembly);
+            self.leave(Proof::BlockStop, assembly)?;
             let reason = if self.refused { StopReason::Refused } else { StopReason::EndOfTurn };
             assembly.stop(reason, "");
         }

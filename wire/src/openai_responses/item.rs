@@ -165,7 +165,7 @@ impl Item {
             }
             Kind::Call => assembly.close_call(self.block, proof),
             Kind::Reasoning => {
-                assembly.close_thinking(self.block, proof, raw.get().to_owned());
+                assembly.close_thinking(self.block, proof, raw.get().to_owned())?;
             }
             Kind::Opaque => assembly.close_opaque(self.block, proof, raw.get().to_owned())?,
         }

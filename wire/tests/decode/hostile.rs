@@ -164,6 +164,33 @@ fn what_is_not_json_is_named_with_its_place() {
     assert!(said.contains("event `content_block_delta`") && said.contains("hex escape"), "{said}");
 }
 
+/// Found by fuzzing: skipping JSON does not look into its strings, and what was skipped was kept.
+#[test]
+fn half_a_letter_in_json_that_is_kept_is_named_with_its_place() {
+    for (dialect, body) in [
+        (
+            Dialect::Anthropic,
+            "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"new\",\"x\":\"\\udead\"}}\n\n\
+             data: {\"type\":\"content_block_stop\",\"index\":0}\n\n",
+        ),
+        (
+            Dialect::OpenAiResponses,
+            "data: {\"type\":\"response.output_item.done\",\"item\":{\"type\":\"new\",\"x\":\"\\udead\"}}\n\n",
+        ),
+        (
+            Dialect::OpenAiResponses,
+            "data: {\"type\":\"response.output_item.done\",\"item\":{\"type\":\"reasoning\",\"x\":\"\\udead\"}}\n\n",
+        ),
+        (
+            Dialect::Gemini,
+            "data: {\"candidates\":[{\"content\":{\"parts\":[{\"new\":{\"a\\udead\":1e999}}]}}]}\n\n",
+        ),
+    ] {
+        let said = fault(dialect, body.as_bytes());
+        assert!(said.contains("after byte") && said.contains("surrogate"), "{said}");
+    }
+}
+
 #[test]
 fn bad_utf8_fails_or_is_replaced() {
     let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\xffb\"},\"finish_reason\":\"stop\"}]}\n\n";
