@@ -14,6 +14,7 @@ use crate::ids::{CallId, EffectId};
 use crate::input::{ToolReport, ToolStatus};
 use crate::message::{CallResult, NotStarted, Outcome};
 use crate::model::Safety;
+use crate::planted::{Defect, active};
 use crate::policy::EarlyStart;
 use crate::rooms::Out;
 
@@ -97,11 +98,16 @@ impl Board {
             }
             let may_start = match slot.safety {
                 Safety::Concurrent => !matches!(early, EarlyStart::Off),
-                Safety::Exclusive => all_settled && matches!(early, EarlyStart::All),
+                Safety::Exclusive => {
+                    (all_settled || active(Defect::IgnoresBarrier))
+                        && matches!(early, EarlyStart::All)
+                }
             };
             if slot.status == Status::Queued && may_start && running < limit {
                 let id = frame.open(EffectKind::RunTool);
-                slot.status = Status::Running(id);
+                if !active(Defect::StartsTwice) {
+                    slot.status = Status::Running(id);
+                }
                 running += 1;
                 let (name, args) = (slot.name.clone(), slot.args.clone());
                 out.emit(Effect::RunTool { id, call: slot.call, name, args });
@@ -151,6 +157,9 @@ impl Board {
             ToolStatus::Succeeded => Outcome::Succeeded { output: report.output },
             ToolStatus::Failed => Outcome::Failed { output: report.output },
             ToolStatus::TimedOut => Outcome::TimedOut { output: report.output },
+            ToolStatus::Cancelled if active(Defect::GuessesOutcome) => {
+                Outcome::Succeeded { output: report.output }
+            }
             ToolStatus::Cancelled => Outcome::Unknown { output: report.output },
         };
         for slot in &mut self.slots {
@@ -195,6 +204,9 @@ impl Board {
     /// The results of all calls, in call order. A call without outcome is given up.
     pub(crate) fn into_results(mut self) -> Vec<CallResult> {
         self.give_up_queued(NotStarted::Interrupted);
+        if active(Defect::MixesResults) {
+            self.slots.reverse();
+        }
         let results = self.slots.into_iter().filter_map(|slot| {
             let outcome = match slot.status {
                 Status::Settled { outcome, .. } => outcome,

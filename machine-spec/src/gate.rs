@@ -8,6 +8,7 @@ use crate::board::Status;
 use crate::config::RunConfig;
 use crate::message::{GateRefusal, Outcome};
 use crate::model::{ArgsVerdict, CallFacts};
+use crate::planted::{Defect, active};
 
 /// How many names a refusal tells.
 const NAMES_TOLD: usize = 8;
@@ -18,6 +19,7 @@ pub(crate) fn judge(name: &str, facts: &CallFacts, config: &RunConfig) -> Status
     let why = match &facts.args {
         _ if !offered => GateRefusal::UnknownTool { nearest: nearest(name, config) },
         ArgsVerdict::Valid { .. } => return Status::Queued,
+        ArgsVerdict::Malformed { .. } if active(Defect::RunsMalformed) => return Status::Queued,
         ArgsVerdict::Malformed { at, problem } => {
             GateRefusal::MalformedArgs { at: *at, problem: problem.clone() }
         }

@@ -25,6 +25,7 @@ pub mod ledger;
 pub mod limits;
 pub mod message;
 pub mod model;
+pub mod planted;
 pub mod policy;
 pub mod rejection;
 pub mod rooms;

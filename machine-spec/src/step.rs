@@ -10,6 +10,7 @@ use crate::effect::Effect;
 use crate::frame::{Frame, Waiting};
 use crate::input::Input;
 use crate::ledger::Standing;
+use crate::planted::{Defect, active};
 use crate::rejection::{Cause, Rejection};
 use crate::rooms::{Answer, Done, Idle, Next, Out, Refused, Room, RoomKind};
 use crate::state::{State, Step};
@@ -54,6 +55,9 @@ pub fn step(state: State, input: Input) -> Step {
     match accepted {
         Ok(next) => walk(from, Trigger::On(on), next, frame, out),
         Err(Refused { room, cause }) => {
+            if active(Defect::RefusesWithTrace) {
+                frame.counters.pauses += 1;
+            }
             let expected = from.welcomes().to_vec();
             let refusal = Rejection { room: from, input: on, effect: id, expected, cause };
             let effects = vec![Effect::Reject(refusal)];

@@ -6,18 +6,28 @@
 //! world without network, clock or chance ([`scenario`], [`world`]). It does no I/O besides files,
 //! and reads no clock: times are told.
 
+pub mod arena;
+pub mod boundary;
+pub mod checkers;
 pub mod chooser;
 pub mod code;
 pub mod divergence;
+mod doors;
+pub mod faults;
+pub mod fork;
 pub mod format;
 pub mod reader;
 pub mod recorder;
 pub mod redact;
+pub mod regressions;
 pub mod render;
 pub mod replayer;
 pub mod resume;
 pub mod scenario;
+pub mod schedules;
+pub mod shrink;
 pub mod sink;
+pub mod swarm;
 pub mod world;
 
 pub use format::v1::{Frame, Header, Note, Provider};

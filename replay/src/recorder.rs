@@ -11,6 +11,7 @@ use std::io;
 use machine_spec::Input;
 use machine_spec::Step;
 use machine_spec::ids::EffectId;
+use machine_spec::planted::{Defect, active};
 use serde::Serialize;
 
 use crate::code::Code;
@@ -186,6 +187,9 @@ impl<S: Sink> Recorder<S> {
     /// Writes an input before it is stepped.
     pub fn heard(&mut self, input: &Input) -> HalfFrame<'_, S> {
         self.begin_line();
+        if active(Defect::RecordsWithGap) && self.seq == 3 {
+            self.seq += 1;
+        }
         if self.lines == Channel::Open {
             self.line.extend_from_slice(b"{\"seq\":");
             write_json(&mut self.line, &self.seq);
@@ -286,6 +290,7 @@ impl<S: Sink> Recorder<S> {
 
     fn give_up(&mut self, lost: Lost, error: &io::Error) {
         match lost {
+            Lost::Frames if active(Defect::RecordsAfterFailure) => {}
             Lost::Frames => (self.lines, self.files) = (Channel::Failed, Channel::Failed),
             Lost::Bodies => self.files = Channel::Failed,
         }

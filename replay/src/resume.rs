@@ -9,6 +9,7 @@ use machine_spec::effect::TimerFor;
 use machine_spec::ids::EffectId;
 use machine_spec::input::{Compaction, HookAnswer, ToolReport, ToolStatus};
 use machine_spec::model::{Closure, ErrorClass, Failure};
+use machine_spec::planted::{Defect, active};
 use machine_spec::{Effect, EffectKind, Input, State, start, step};
 
 use crate::reader::{Recording, Tail};
@@ -68,7 +69,8 @@ impl Recording {
             let of_kind = open.iter().filter(|(_, kind)| *kind == wanted);
             inputs.extend(of_kind.filter_map(|(id, kind)| unanswered(*id, *kind)));
         }
-        let timers = open.iter().filter(|(_, kind)| *kind == EffectKind::SetTimer);
+        let forgets = active(Defect::ResumesWithoutTimer);
+        let timers = open.iter().filter(|(_, kind)| *kind == EffectKind::SetTimer && !forgets);
         let timers = timers.filter_map(|(id, _)| self.timer(*id)).collect();
         Some(Resumption { state, inputs, timers })
     }
@@ -87,7 +89,11 @@ impl Recording {
 fn unanswered(id: EffectId, kind: EffectKind) -> Option<Input> {
     Some(match kind {
         EffectKind::RunTool => {
-            let report = ToolReport { status: ToolStatus::Cancelled, output: String::new() };
+            let status = match active(Defect::ResumesWithGuess) {
+                true => ToolStatus::Succeeded,
+                false => ToolStatus::Cancelled,
+            };
+            let report = ToolReport { status, output: String::new() };
             Input::ToolReturned { id, report }
         }
         EffectKind::AskHook => {

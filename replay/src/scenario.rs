@@ -9,15 +9,23 @@ use std::collections::BTreeMap;
 use machine_spec::config::RunConfig;
 use machine_spec::ids::RuleId;
 use machine_spec::input::{Compaction, HookAnswer, InterruptedBy, ToolStatus};
-use machine_spec::model::{ErrorClass, Safety};
+use machine_spec::model::{
+    BlockEnd, BlockKind, CallFacts, Closure, ErrorClass, ModelEvent, Proof, Safety, StopReason,
+};
 use serde::{Deserialize, Serialize};
 use wire::{Dialect, EncodeOptions};
 
+use crate::faults::Placed;
+
 mod delivery;
+mod derive;
 mod library;
+mod validate;
 
 pub use delivery::{BodyPlan, Chunks, EndOfBody};
+pub use derive::derive;
 pub use library::{Library, WireFile};
+pub use validate::{BadPlan, PlanLimits};
 
 /// A plan of what the world will answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +66,24 @@ pub struct Scenario {
     /// Inputs after which the run is given up as endless.
     #[serde(default = "most_inputs")]
     pub most_inputs: u64,
+    /// What the tools are known to say about calls, where that is more than the plan can tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<Verdict>,
+    /// What goes wrong, and where.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Placed>,
+}
+
+/// What the tools say about one call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// The tool.
+    pub tool: String,
+    /// The arguments, to the letter.
+    pub args: String,
+    /// The verdict.
+    pub facts: CallFacts,
 }
 
 const fn most_inputs() -> u64 {
@@ -87,6 +113,8 @@ impl Scenario {
             patience: Patience::default(),
             start_unix_ms: start_unix_ms(),
             most_inputs: most_inputs(),
+            verdicts: Vec::new(),
+            faults: Vec::new(),
         }
     }
 }
@@ -114,6 +142,12 @@ pub struct Answer {
     /// How the body comes; by default as its file says, or at once and whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<BodyPlan>,
+    /// The dialect of the body, where it is not that of whoever is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spoken: Option<Dialect>,
+    /// How the transport tells of its end, where that is more than the body can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<Closure>,
 }
 
 /// What answers a request.
@@ -137,26 +171,56 @@ pub enum What {
     },
     /// No answer: the way to the provider fails like this.
     Fault(ErrorClass),
+    /// What a decoder made of a body, without the body.
+    Said(Vec<ModelEvent>),
 }
 
 impl Answer {
+    /// This, at once.
+    #[must_use]
+    pub const fn of(what: What) -> Answer {
+        Answer { what, after_ms: 0, body: None, spoken: None, ends: None }
+    }
+
     /// A wire file, delivered as its plan says.
     #[must_use]
     pub fn file(name: &str) -> Answer {
-        Answer { what: What::File(name.into()), after_ms: 0, body: None }
+        Answer::of(What::File(name.into()))
     }
 
     /// A successful stream with this body.
     #[must_use]
     pub fn stream(body: impl Into<String>) -> Answer {
-        Answer { what: What::Stream(body.into()), after_ms: 0, body: None }
+        Answer::of(What::Stream(body.into()))
     }
 
     /// A failure on the way.
     #[must_use]
     pub const fn fault(class: ErrorClass) -> Answer {
-        Answer { what: What::Fault(class), after_ms: 0, body: None }
+        Answer::of(What::Fault(class))
     }
+
+    /// A response in neutral words.
+    #[must_use]
+    pub const fn said(events: Vec<ModelEvent>) -> Answer {
+        Answer::of(What::Said(events))
+    }
+
+    /// A whole response that answers in these words.
+    #[must_use]
+    pub fn text(text: &str) -> Answer {
+        Answer::said(said_text(text))
+    }
+}
+
+/// The events of a whole response that answers in these words.
+fn said_text(text: &str) -> Vec<ModelEvent> {
+    vec![
+        ModelEvent::BlockBegan { block: 0, kind: BlockKind::Text },
+        ModelEvent::Delta { block: 0, text: text.into() },
+        ModelEvent::BlockDone { block: 0, proof: Proof::BlockStop, done: BlockEnd::Text },
+        ModelEvent::Finished { reason: StopReason::EndOfTurn, word: "end_turn".into() },
+    ]
 }
 
 /// What answers the requests behind the last planned one.
@@ -168,6 +232,8 @@ pub enum Afterwards {
     Exhausted,
     /// The last answer, again and again.
     LastAgain,
+    /// A plain answer in text, as a provider gives who has nothing more to say.
+    Text,
 }
 
 /// What a tool does.
@@ -284,6 +350,17 @@ pub struct HookPlan {
     /// Milliseconds until each.
     #[serde(default)]
     pub delay_ms: u64,
+    /// Milliseconds until the first, the second, and so on, where they differ.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delays_ms: Vec<u64>,
+}
+
+impl HookPlan {
+    /// Milliseconds until the n-th answer, from 1.
+    #[must_use]
+    pub fn delay(&self, nth: usize) -> u64 {
+        nth.checked_sub(1).and_then(|at| self.delays_ms.get(at)).copied().unwrap_or(self.delay_ms)
+    }
 }
 
 /// Something the user does.

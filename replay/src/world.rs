@@ -30,6 +30,7 @@ mod ids;
 mod perform;
 mod queue;
 
+pub(crate) use assess::Follower;
 pub use assess::{Assessor, PlanAssessor};
 
 use attempt::Attempt;

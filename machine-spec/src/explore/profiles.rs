@@ -83,7 +83,9 @@ pub fn all() -> Vec<Profile> {
         compaction(Compactor::Summary),
         compaction(Compactor::Off),
         overflow(),
+        cramped(),
         ceiling(),
+        ceiling_with_reads(),
         refused(),
     ]
 }
@@ -322,6 +324,8 @@ fn doom() -> Profile {
     let mut profile = base("doom: one call again and again, in one response and in many");
     profile.config.tools = vec![tool("peek", true)];
     profile.config.limits.tool_rounds = 5;
+    // Words that come while the last repetition runs are given back unread.
+    profile.config.limits.user_messages = 2;
     profile.calls = vec![call("peek", Safety::Exclusive)];
     profile.calls[0].named = false;
     profile.blocks = vec![];
@@ -403,6 +407,14 @@ fn compaction(compact: Compactor) -> Profile {
     profile
 }
 
+fn cramped() -> Profile {
+    let mut profile = compaction(Compactor::Off);
+    profile.name = "cramped: a window so small that cutting the oldest part away does not help";
+    profile.config.candidates[0].context_window = 45;
+    profile.strays = false;
+    profile
+}
+
 fn overflow() -> Profile {
     let mut profile = compaction(Compactor::Summary);
     profile.name = "overflow: the provider says that it does not fit";
@@ -424,6 +436,17 @@ fn ceiling() -> Profile {
     profile.stops = vec![StopReason::EndOfTurn, StopReason::OutputLimit];
     profile.failures = failures(&[ErrorClass::ServerError]);
     profile.config.limits.user_messages = 2;
+    profile
+}
+
+fn ceiling_with_reads() -> Profile {
+    let mut profile = ceiling();
+    profile.name = "ceiling with reads: the last request dies while an early read runs";
+    profile.config.limits.model_calls = 1;
+    profile.config.limits.user_messages = 1;
+    profile.config.tools = vec![tool("read", true)];
+    profile.calls = vec![call("read", Safety::Concurrent)];
+    profile.strays = false;
     profile
 }
 

@@ -16,6 +16,7 @@ use crate::frame::Frame;
 use crate::ids::CandidateId;
 use crate::message::{Entry, Wholeness};
 use crate::model::{ErrorClass, Failure, StreamPhase};
+use crate::planted::{Defect, active};
 use crate::policy::{Remedy, retry_owner};
 use crate::terminal::{Terminal, Tried};
 use crate::view::View;
@@ -37,7 +38,8 @@ impl Recover {
         let withheld = remedy == Remedy::Compact && frame.sweep.overflows == 0;
         self.tell(withheld, out);
         // A started effect is a fact: the response it came from is never asked for again.
-        if self.draft.board.has_started() && !self.draft.board.started_only_reads() {
+        let traces = self.draft.board.has_started() && !self.draft.board.started_only_reads();
+        if traces && !active(Defect::RetryForgetsEffects) {
             return self.seal(frame, out);
         }
         let retry = match remedy {
@@ -113,7 +115,7 @@ impl Recover {
             Some(wish) => wish,
             None => backoff,
         };
-        *used += 1;
+        *used += u32::from(!active(Defect::ForgetsToCount));
         Some(Retry { owner, n: *used, after_ms })
     }
 
@@ -123,7 +125,9 @@ impl Recover {
         let class = self.failure.class;
         out.emit(Effect::Notify(Notice::RetryScheduled { owner, n, after_ms, class }));
         let timer = frame.open(EffectKind::SetTimer);
-        out.emit(Effect::SetTimer { id: timer, after_ms, because: TimerFor::Backoff });
+        if !active(Defect::ForgetsTimer) {
+            out.emit(Effect::SetTimer { id: timer, after_ms, because: TimerFor::Backoff });
+        }
         Next::go(Room::Backoff(Backoff { owner, timer }), Because::RetryScheduled)
     }
 
@@ -194,7 +198,7 @@ struct Retry {
 
 /// Tells observers that what they were shown of this response is void.
 pub(super) fn retract(draft: &Draft, out: &mut Out) {
-    if !draft.blocks.is_empty() {
+    if !draft.blocks.is_empty() && !active(Defect::ForgetsRetraction) {
         out.emit(Effect::Notify(Notice::Retracted { attempt: draft.attempt }));
     }
 }

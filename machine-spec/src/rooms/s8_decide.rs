@@ -16,6 +16,7 @@ use crate::frame::Frame;
 use crate::ids::{HookId, RuleId};
 use crate::message::Origin;
 use crate::model::Failure;
+use crate::planted::{Defect, active};
 use crate::terminal::Terminal;
 use crate::wording;
 
@@ -135,8 +136,11 @@ impl Decide {
             Verdict::Ask => Next::go(Stopping::ask(frame, out), Because::StopAsked),
             Verdict::Over { because, end } => {
                 let unread: Vec<String> = frame.inbox.drain(..).map(|said| said.text).collect();
-                if !unread.is_empty() {
+                if !unread.is_empty() && !active(Defect::LosesWords) {
                     out.emit(Effect::Notify(Notice::InputReturned { texts: unread }));
+                }
+                if active(Defect::FinishesTwice) {
+                    out.emit(Effect::Finish(end.clone()));
                 }
                 out.emit(Effect::Finish(end.clone()));
                 Next::go(Room::Done(Box::new(Done { terminal: end })), because)

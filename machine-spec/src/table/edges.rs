@@ -45,7 +45,7 @@ pub const EDGES: &[Edge] = {
         // s3: does it fit?
         onward(R::Govern, B::WithinBudget, R::Freeze, &[]),
         onward(R::Govern, B::OverBudget, R::Compacting, &[Compact]),
-        onward(R::Govern, B::OverBudget, R::Decide, &[]),
+        onward(R::Govern, B::OverBudget, R::Decide, &[Notify]),
         onward(R::Govern, B::ContextTruncated, R::Freeze, &[Notify]),
         onward(R::Govern, B::LimitReached, R::Decide, &[]),
         // s3, alcove: what came back?
@@ -67,7 +67,7 @@ pub const EDGES: &[Edge] = {
         on(R::Parse, I::ModelClosed, B::StreamBroke, R::Recover, &[]),
         // s5, alcove: whose failure is it?
         onward(R::Recover, B::ContextOverflowed, R::View, &[Cancel, Notify]),
-        onward(R::Recover, B::LimitReached, R::Decide, &[Notify]),
+        onward(R::Recover, B::LimitReached, R::Decide, &[Cancel, Notify]),
         onward(R::Recover, B::RetryScheduled, R::Backoff, &[SetTimer, Cancel, Notify]),
         onward(R::Recover, B::CandidateSwitched, R::View, &[Cancel, Notify]),
         onward(R::Recover, B::ResponseSealed, R::Gate, &[Notify]),
@@ -95,7 +95,7 @@ pub const EDGES: &[Edge] = {
         onward(R::Decide, B::RecoveryExhausted, R::Done, &[Notify, Finish]),
         onward(R::Decide, B::MoreWork, R::Absorb, &[]),
         onward(R::Decide, B::DoomWarned, R::Absorb, &[Notify]),
-        onward(R::Decide, B::DoomProven, R::Done, &[Finish]),
+        onward(R::Decide, B::DoomProven, R::Done, &[Notify, Finish]),
         onward(R::Decide, B::RepairAsked, R::Absorb, &[Notify]),
         onward(R::Decide, B::Nudged, R::Absorb, &[Notify]),
         onward(R::Decide, B::Continued, R::Absorb, &[Notify]),

@@ -13,7 +13,9 @@ pub struct BodyPlan {
     /// In which pieces.
     #[serde(default)]
     pub chunks: Chunks,
-    /// Milliseconds to wait before the byte at this offset. An offset inside a piece divides it.
+    /// Milliseconds to wait before the byte at this offset. An offset inside a piece divides it; the
+    /// length of the body stands for its end. Where events stand for a body, they are counted
+    /// instead of bytes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pauses_ms: BTreeMap<u64, u64>,
     /// What comes behind the last byte.
@@ -66,6 +68,14 @@ impl BodyPlan {
         begins.dedup();
         let pause = |at: &u64| self.pauses_ms.get(at).copied().unwrap_or(0);
         begins.iter().map(|at| (*at, pause(at))).collect()
+    }
+}
+
+impl BodyPlan {
+    /// The pause before the end of a body of this length.
+    #[must_use]
+    pub fn pause_before_end(&self, length: u64) -> u64 {
+        self.pauses_ms.get(&length).copied().unwrap_or(0)
     }
 }
 

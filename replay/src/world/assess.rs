@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use machine_spec::model::{ArgsVerdict, BlockEnd, BlockKind, CallFacts, ModelEvent, Safety};
 use serde_json::Value;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Verdict};
 
 /// A judge of calls. What it says becomes part of the input, and so of the recording.
 pub trait Assessor {
@@ -18,6 +18,8 @@ pub trait Assessor {
 #[derive(Clone, Debug, Default)]
 pub struct PlanAssessor {
     tools: BTreeMap<String, Known>,
+    /// What is known of a call to the letter.
+    verdicts: Vec<Verdict>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,12 +41,16 @@ impl PlanAssessor {
             let required = required.map(str::to_owned).collect();
             (tool.name.clone(), Known { safety, required })
         });
-        PlanAssessor { tools: known.collect() }
+        PlanAssessor { tools: known.collect(), verdicts: scenario.verdicts.clone() }
     }
 }
 
 impl Assessor for PlanAssessor {
     fn assess(&self, tool: &str, args: &str, facts: CallFacts) -> CallFacts {
+        let told = self.verdicts.iter().find(|told| told.tool == tool && told.args == args);
+        if let Some(told) = told {
+            return told.facts.clone();
+        }
         let Some(known) = self.tools.get(tool) else { return facts };
         let ArgsVerdict::Valid { .. } = facts.args else { return facts };
         let missing = if known.required.is_empty() {
@@ -66,13 +72,13 @@ impl Assessor for PlanAssessor {
 
 /// Follows the calls of one response, so that each can be judged when it is complete.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Follower {
+pub(crate) struct Follower {
     open: BTreeMap<u32, (String, String)>,
 }
 
 impl Follower {
     /// The event, with the verdict of the tools where it completes a call.
-    pub(super) fn refine(&mut self, event: ModelEvent, assessor: &dyn Assessor) -> ModelEvent {
+    pub(crate) fn refine(&mut self, event: ModelEvent, assessor: &dyn Assessor) -> ModelEvent {
         match event {
             ModelEvent::BlockBegan { block, kind: BlockKind::Call { wire_id, name } } => {
                 self.open.insert(block, (name.clone(), String::new()));

@@ -27,10 +27,17 @@ pub(super) struct Attempt {
     came: u64,
     /// Whether the model said why it stopped: then only usage may still come.
     finished: bool,
+    /// How the plan says that it ends.
+    ends: Option<Closure>,
 }
 
 impl Attempt {
-    pub(super) fn new(dialect: Dialect, reader: ResponseReader, file: WireFile) -> Attempt {
+    pub(super) fn new(
+        dialect: Dialect,
+        reader: ResponseReader,
+        file: WireFile,
+        ends: Option<Closure>,
+    ) -> Attempt {
         Attempt {
             dialect,
             reader,
@@ -40,6 +47,7 @@ impl Attempt {
             next: 0,
             came: 0,
             finished: false,
+            ends,
         }
     }
 
@@ -66,7 +74,9 @@ impl Attempt {
     fn pause(&self) -> Option<u64> {
         match (self.pieces.get(self.next), self.file.plan.end) {
             (Some((_, pause)), _) => Some(*pause),
-            (None, EndOfBody::Eof | EndOfBody::Reset) => Some(0),
+            (None, EndOfBody::Eof | EndOfBody::Reset) => {
+                Some(self.file.plan.pause_before_end(self.file.body.len() as u64))
+            }
             (None, EndOfBody::Hang) => None,
         }
     }
@@ -190,6 +200,7 @@ impl<S: Sink> World<'_, S> {
             return;
         }
         self.recorder.body_ended(id, end, Some(attempt.status()));
+        let closure = attempt.ends.unwrap_or(closure);
         self.tell(Input::ModelClosed { id, closure });
     }
 }

@@ -3,7 +3,7 @@
 use machine_spec::effect::SealedRequest;
 use machine_spec::ids::{EffectId, HookId};
 use machine_spec::input::{Compaction, HookAnswer, ToolReport, ToolStatus};
-use machine_spec::model::{Closure, Failure};
+use machine_spec::model::{Closure, Failure, ModelEvent};
 use machine_spec::policy::Compactor;
 use machine_spec::view::View;
 use machine_spec::{Effect, Input, summary};
@@ -52,9 +52,10 @@ impl<S: Sink> World<'_, S> {
         let times_served = self.serve(n);
         let after_ms = answer.after_ms;
         let file = match &answer.what {
+            What::Said(events) => return self.say_plan(id, events, &answer),
             What::Fault(class) => {
                 let failure = Failure::new(*class, format!("planned: {class}"));
-                let closure = Closure::Failed(failure);
+                let closure = answer.ends.clone().unwrap_or(Closure::Failed(failure));
                 let due = Due::Input(Input::ModelClosed { id, closure });
                 return self.queue.push(self.now + after_ms, due);
             }
@@ -84,9 +85,26 @@ impl<S: Sink> World<'_, S> {
             self.trouble.get_or_insert(Trouble::NoSuchFile { name });
             return;
         };
-        let (dialect, config) = (provider.dialect, &self.scenario.config);
+        let dialect = answer.spoken.unwrap_or(provider.dialect);
+        let config = &self.scenario.config;
         let reader = ResponseReader::new(dialect, &provider.options, config, &request.tools);
-        self.begin_attempt(id, Attempt::new(dialect, reader, file), after_ms);
+        let attempt = Attempt::new(dialect, reader, file, answer.ends.clone());
+        self.begin_attempt(id, attempt, after_ms);
+    }
+
+    /// A response in neutral words: it comes at once, and without a body to keep.
+    fn say_plan(&mut self, id: EffectId, events: &[ModelEvent], answer: &Answer) {
+        let plan = answer.body.clone().unwrap_or_default();
+        let pieces = plan.pieces(events.len() as u64);
+        let mut at = self.now.saturating_add(answer.after_ms);
+        for (n, event) in (0..).zip(events) {
+            let pause = pieces.iter().find(|(from, _)| *from == n).map_or(0, |(_, pause)| *pause);
+            at = at.saturating_add(pause);
+            self.queue.push(at, Due::Input(Input::ModelSaid { id, event: event.clone() }));
+        }
+        let closure = answer.ends.clone().unwrap_or(Closure::Ended);
+        let at = at.saturating_add(plan.pause_before_end(events.len() as u64));
+        self.queue.push(at, Due::Input(Input::ModelClosed { id, closure }));
     }
 
     /// The answer to the n-th request, from 0.
@@ -96,6 +114,7 @@ impl<S: Sink> World<'_, S> {
         let last = match self.scenario.afterwards {
             Afterwards::Exhausted => None,
             Afterwards::LastAgain => answers.last(),
+            Afterwards::Text => return planned.cloned().or_else(|| Some(Answer::text("done"))),
         };
         planned.or(last).cloned()
     }
@@ -107,7 +126,7 @@ impl<S: Sink> World<'_, S> {
         let key = match answer.what {
             What::File(name) => name,
             What::Stream(body) | What::Http { body, .. } => body,
-            What::Fault(_) => return 0,
+            What::Fault(_) | What::Said(_) => return 0,
         };
         let times = self.counts.served.entry(key).or_default();
         *times += 1;
@@ -177,7 +196,7 @@ impl<S: Sink> World<'_, S> {
         let answers = plan.map_or(&[][..], |plan| &plan.answers);
         let answer = answers.get(nth - 1).or(answers.last()).cloned();
         let answer = answer.unwrap_or(HookAnswer::Allowed);
-        let delay_ms = plan.map_or(0, |plan| plan.delay_ms);
+        let delay_ms = plan.map_or(0, |plan| plan.delay(nth));
         self.queue.push(self.now + delay_ms, Due::Input(Input::HookAnswered { id, answer }));
     }
 

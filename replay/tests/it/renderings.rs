@@ -19,7 +19,11 @@ fn eventful() -> Scenario {
         .insert("append_log".into(), ToolPlan { safety: Safety::Concurrent, runs: vec![log] });
     dies.config.stop_hooks = vec![HookSpec { name: "tests".into() }];
     let blocked = HookAnswer::Blocked { reason: "tests were not run".into() };
-    dies.hooks = vec![HookPlan { answers: vec![blocked, HookAnswer::Allowed], delay_ms: 30 }];
+    dies.hooks = vec![HookPlan {
+        answers: vec![blocked, HookAnswer::Allowed],
+        delay_ms: 30,
+        ..HookPlan::default()
+    }];
     dies
 }
 

@@ -105,7 +105,7 @@ fn b001_a_stop_hook_that_always_blocks_meets_its_cap() {
     always.config.limits.stop_hook_blocks = 3;
     always.config.stop_hooks = vec![HookSpec { name: "tests".into() }];
     let blocked = HookAnswer::Blocked { reason: "tests were not run".into() };
-    always.hooks = vec![HookPlan { answers: vec![blocked], delay_ms: 5 }];
+    always.hooks = vec![HookPlan { answers: vec![blocked], delay_ms: 5, ..HookPlan::default() }];
     let run = played(&always);
     assert_eq!(run.requests.len(), 4);
     assert_eq!(run.questions.len(), 4);
@@ -122,7 +122,7 @@ fn b001_a_stop_hook_that_always_blocks_meets_its_cap() {
     );
     let mut broken = always;
     let failed = HookAnswer::Failed { problem: "no such program".into() };
-    broken.hooks = vec![HookPlan { answers: vec![failed], delay_ms: 0 }];
+    broken.hooks = vec![HookPlan { answers: vec![failed], delay_ms: 0, ..HookPlan::default() }];
     let run = played(&broken);
     assert_eq!((run.requests.len(), ended(&run)), (1, TerminalKind::Answered));
     assert!(run.notices.iter().any(|(_, notice)| matches!(notice, Notice::HookFailed { .. })));
@@ -289,7 +289,7 @@ fn b039_the_nth_answer_is_the_nth_and_a_fourth_request_is_exhausted() {
     run.config.stop_hooks = vec![HookSpec { name: "again".into() }];
     let again = HookAnswer::Continued { context: "ask again".into() };
     let answers = vec![again.clone(), again, HookAnswer::Allowed];
-    run.hooks = vec![HookPlan { answers, delay_ms: 0 }];
+    run.hooks = vec![HookPlan { answers, delay_ms: 0, ..HookPlan::default() }];
     let whole = played(&run);
     assert_eq!(whole.requests.len(), 3);
     assert!(matches!(whole.terminal(), Some(Terminal::Answered { text, .. }) if text == "end"));

@@ -94,7 +94,11 @@ impl Play {
     /// A stop hook that always answers so.
     pub(crate) fn hook(mut self, answer: HookAnswer) -> Play {
         self.scenario.config.stop_hooks.push(HookSpec { name: "stop.sh".into() });
-        self.scenario.hooks.push(HookPlan { answers: vec![answer], delay_ms: 1 });
+        self.scenario.hooks.push(HookPlan {
+            answers: vec![answer],
+            delay_ms: 1,
+            ..HookPlan::default()
+        });
         self
     }
 
