@@ -1,7 +1,8 @@
 //! What can go wrong outside a run, with a stable code and an exit code.
 //!
 //! Exit codes: 0 all well · 1 divergence or failed assertion · 2 usage or configuration · 3 unreadable
-//! file · 4 nothing selected. The endings of runs have their own: see
+//! file · 4 nothing selected · 9 a law is broken · 10 the machine panicked (`chaos`, `shrink`, `explore`
+//! and `fork`; where a replay differs they exit with 1). The endings of runs have their own: see
 //! `machine_spec::TerminalKind::exit_code`.
 
 use std::fmt::Display;

@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 mod commands;
 mod fault;
 
-use commands::{bound, decode, draw, replay, run, trace};
+use commands::{bound, chaos, decode, draw, explore, fork, replay, run, shrink, trace};
 
 /// Run, record, replay and explain an agent loop that is an explicit state machine.
 #[derive(Parser)]
@@ -31,6 +31,14 @@ enum Command {
     Decode(decode::Args),
     /// Compute the worst case of a configuration: requests, tool executions, waits.
     Bound(bound::Args),
+    /// Break recordings and plans at every boundary or by chance, and judge what comes of it.
+    Chaos(chaos::Args),
+    /// Make a plan that breaks a law as small as it gets.
+    Shrink(shrink::Args),
+    /// Explore everything that small configurations can reach.
+    Explore(explore::Args),
+    /// Drive a recording again under a change, and show both stories.
+    Fork(fork::Args),
     /// Draw the loop; with a recording, the doors it walked stand out.
     Draw(draw::Args),
 }
@@ -44,6 +52,10 @@ fn main() -> ExitCode {
         Command::Trace(args) => trace::run(&args, &mut out),
         Command::Decode(args) => decode::run(&args, &mut out),
         Command::Bound(args) => bound::run(&args, &mut out),
+        Command::Chaos(args) => chaos::run(&args, &mut out),
+        Command::Shrink(args) => shrink::run(&args, &mut out),
+        Command::Explore(args) => explore::run(&args, &mut out),
+        Command::Fork(args) => fork::run(&args, &mut out),
         Command::Draw(args) => draw::run(&args, &mut out),
     };
     let done = done.and_then(|code| {

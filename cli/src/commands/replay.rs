@@ -67,7 +67,7 @@ fn worse(so_far: u8, code: u8) -> u8 {
 }
 
 /// Every recording below a path, in the order of their names. A folder of bodies holds none.
-fn find(path: &Path, found: &mut Vec<PathBuf>) -> Result<(), Fault> {
+pub(super) fn find(path: &Path, found: &mut Vec<PathBuf>) -> Result<(), Fault> {
     let cannot = |error: std::io::Error| {
         Fault::unreadable(format!("LW5003: cannot read {}: {error}", path.display()))
     };
@@ -155,7 +155,7 @@ fn cells(row: &Row) -> [String; 6] {
 }
 
 /// The folder of a fixture says more than its file, which is always `run.jsonl`.
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     let file = path.file_name().unwrap_or_default();
     let folder = path.parent().and_then(Path::file_name);
     match folder {

@@ -1,5 +1,6 @@
 //! The command as people and scripts meet it: what it prints and how it exits.
 
+mod chaos;
 mod decode;
 mod replay;
 mod run;
