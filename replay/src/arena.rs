@@ -11,7 +11,7 @@ use machine_spec::ids::EffectId;
 use machine_spec::input::InterruptedBy;
 use machine_spec::invariants;
 use machine_spec::model::{Closure, ModelEvent};
-use machine_spec::{Input, State, Step, step};
+use machine_spec::{Input, RoomKind, State, Step, step};
 
 use crate::checkers::{Breach, Watch, breach};
 use crate::faults::{Fault, Placed, Seam};
@@ -233,6 +233,10 @@ impl<'s> Arena<'s> {
                 None if !self.held.is_empty() => {
                     let (_, input) = self.held.remove(0);
                     self.tell(input);
+                }
+                // Nobody said anything yet: that is the plan's affair.
+                None if self.state().room() == RoomKind::Idle => {
+                    self.trouble = Some(Trouble::Stuck { room: RoomKind::Idle });
                 }
                 None => {
                     let room = self.state().room();

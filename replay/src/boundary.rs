@@ -15,7 +15,7 @@ use crate::arena::{How, Outcome, Script, play, record};
 use crate::checkers::{Breach, breach};
 use crate::faults::{Fault, Placed, Seam};
 use crate::reader::Recording;
-use crate::replayer::{Options, replay};
+use crate::replayer::{Options, Verdict, replay};
 use crate::scenario::{Afterwards, BadPlan, Library, Scenario, WhenCancelled};
 
 /// How thoroughly boundaries are tried.
@@ -261,6 +261,9 @@ pub(crate) fn judge_recorded(script: &Script<'_>, outcome: &Outcome) -> Option<B
     let report = replay(&recording, options);
     if let Some(divergence) = report.divergence() {
         return Some(breach("R01", divergence.at, divergence.to_string()));
+    }
+    if let Verdict::Unreadable(error) = &report.verdict {
+        return Some(breach("R01", outcome.inputs, error.to_string()));
     }
     let same = report.terminal.as_ref() == outcome.state.terminal()
         && recording.frames.len() as u64 == outcome.inputs + 1;

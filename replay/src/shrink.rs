@@ -7,7 +7,7 @@ use machine_spec::limits::Limits;
 use machine_spec::model::{BlockEnd, BlockKind, ModelEvent};
 
 use crate::arena::{How, Script};
-use crate::boundary::guarded;
+use crate::boundary::{guarded, judge_recorded};
 use crate::checkers::Breach;
 use crate::faults::{Placed, Seam, SeamKind};
 use crate::scenario::{Act, After, Answer, BadPlan, Library, Output, Scenario, What};
@@ -47,7 +47,10 @@ pub fn judge(plan: &Scenario, library: &Library) -> Result<Judged, BadPlan> {
     plan.validate(library)?;
     let script = Script::compile(plan, library)?;
     Ok(match guarded(&script, &plan.faults, How::FULL) {
-        Ok(outcome) => Judged { inputs: outcome.inputs, breach: outcome.breach },
+        Ok(outcome) => {
+            let breach = outcome.breach.clone().or_else(|| judge_recorded(&script, &outcome));
+            Judged { inputs: outcome.inputs, breach }
+        }
         Err(breach) => Judged { inputs: script.progress(), breach: Some(breach) },
     })
 }

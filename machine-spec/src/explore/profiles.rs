@@ -128,6 +128,7 @@ pub fn all() -> Vec<Profile> {
         overflow(),
         cramped(),
         ceiling(),
+        ceiling_with_reads(),
         refused(),
     ]
     .into_iter()
@@ -506,6 +507,17 @@ fn ceiling() -> Profile {
     profile.failures = failures(&[ErrorClass::ServerError]);
     profile.config.limits.user_messages = 2;
     profile.strays = true;
+    profile
+}
+
+fn ceiling_with_reads() -> Profile {
+    let mut profile = ceiling();
+    profile.name = "ceiling with reads: the last request dies while an early read runs";
+    profile.config.limits.model_calls = 1;
+    profile.config.limits.user_messages = 1;
+    profile.config.tools = vec![tool("read", true)];
+    profile.calls = vec![call("read", Safety::Concurrent)];
+    profile.strays = false;
     profile
 }
 

@@ -91,7 +91,7 @@ pub const EDGES: &[Edge] = {
         // s5, alcove: whose failure is it?
         onward(R::Recover, B::ContextOverflowed, R::View, &[Cancel, Notify]),
         onward(R::Recover, B::OutputShrunk, R::Freeze, &[Notify]),
-        onward(R::Recover, B::LimitReached, R::Decide, &[Notify]),
+        onward(R::Recover, B::LimitReached, R::Decide, &[Cancel, Notify]),
         onward(R::Recover, B::RetryScheduled, R::Backoff, &[SetTimer, Cancel, Notify]),
         onward(R::Recover, B::CredentialWanted, R::Refreshing, &[RefreshCredential, Notify]),
         onward(R::Recover, B::ParameterLeftOut, R::Freeze, &[Notify]),

@@ -4,9 +4,10 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use machine_spec::effect::ToolChoice;
 use machine_spec::model::{Closure, ErrorClass, Failure, ModelEvent};
 use machine_spec::{Step, start};
-use wire::{DecodeLimits, Decoder, Dialect, classify};
+use wire::{Dialect, EncodeOptions, ResponseReader, classify};
 
 use crate::checkers::Watch;
 use crate::scenario::{
@@ -236,6 +237,13 @@ impl<'s> Script<'s> {
         Reply { closure: answer.ends.clone().unwrap_or(reply.closure), ..reply }
     }
 
+    /// What reads the bodies of a dialect.
+    fn reader(&self, dialect: Dialect) -> ResponseReader {
+        let speaks = self.scenario.providers.iter().find(|plan| plan.dialect == dialect);
+        let options = speaks.map_or_else(EncodeOptions::default, |plan| plan.options.clone());
+        ResponseReader::new(dialect, &options, &self.scenario.config, &ToolChoice::Auto)
+    }
+
     /// Reads a body as an engine does, its patience included.
     pub(super) fn decode(&self, file: &WireFile, dialect: Dialect, after_ms: u64) -> Reply {
         if !(200..300).contains(&file.status) {
@@ -245,7 +253,7 @@ impl<'s> Script<'s> {
             return Reply { pieces: Arc::from([]), closure, before_end_ms: after_ms };
         }
         let patience = &self.scenario.patience;
-        let mut reading = Reading::new(dialect, &self.assessor);
+        let mut reading = Reading::new(self.reader(dialect), &self.assessor);
         let length = file.body.len() as u64;
         let begins = file.plan.pieces(length);
         for (n, (from, pause)) in begins.iter().enumerate() {
@@ -256,7 +264,7 @@ impl<'s> Script<'s> {
                 return reading.silent(waits, n == 0);
             }
             reading.push(pause, &file.body[*from as usize..to as usize]);
-            if reading.decoder.is_over() {
+            if reading.reader.is_over() {
                 return reading.end(Closure::Ended, 0);
             }
         }
@@ -278,7 +286,7 @@ impl<'s> Script<'s> {
 
 /// A body that is being read.
 struct Reading<'a> {
-    decoder: Decoder,
+    reader: ResponseReader,
     follower: Follower,
     assessor: &'a PlanAssessor,
     pieces: Vec<Piece>,
@@ -286,9 +294,9 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn new(dialect: Dialect, assessor: &PlanAssessor) -> Reading<'_> {
+    fn new(reader: ResponseReader, assessor: &PlanAssessor) -> Reading<'_> {
         Reading {
-            decoder: Decoder::new(dialect, DecodeLimits::default()),
+            reader,
             follower: Follower::default(),
             assessor,
             pieces: Vec::new(),
@@ -298,7 +306,7 @@ impl Reading<'_> {
 
     fn push(&mut self, pause_ms: u64, bytes: &[u8]) {
         let mut events = Vec::new();
-        self.decoder.push(bytes, &mut events);
+        self.reader.push(bytes, &mut events);
         self.keep(pause_ms, events);
     }
 
@@ -307,6 +315,7 @@ impl Reading<'_> {
             .into_iter()
             .map(|event| self.follower.refine(event, self.assessor as &dyn Assessor))
             .collect();
+        self.finished |= self.reader.holds_an_end();
         self.finished |= events.iter().any(|event| matches!(event, ModelEvent::Finished { .. }));
         self.pieces.push(Piece { pause_ms, events: events.into() });
     }
@@ -330,7 +339,7 @@ impl Reading<'_> {
 
     fn end(mut self, closure: Closure, before_end_ms: u64) -> Reply {
         let mut events = Vec::new();
-        self.decoder.finish(&mut events);
+        self.reader.finish(&mut events);
         if events.is_empty() {
             return Reply { pieces: self.pieces.into(), closure, before_end_ms };
         }

@@ -311,9 +311,13 @@ impl Watch {
         self.ensure("I07", request.view == View::of(transcript), || {
             "the view of a request is not that of the transcript".into()
         })?;
+        let kept = self.attempts.last().is_some_and(|last| keeps(transcript, last.attempt));
+        if kept {
+            // The response came to an end: its owners start afresh.
+            (self.repeats.http, self.repeats.stream) = (0, 0);
+        }
         self.repetition(request.owner)?;
         if let Some(last) = self.attempts.last() {
-            let kept = keeps(transcript, last.attempt);
             let told = !last.shown || last.retracted || kept;
             self.ensure("T09", told, || {
                 format!("{} was shown, is not kept and was not retracted", last.attempt)
