@@ -1,5 +1,5 @@
 //! Room 3, Govern: does it fit? Rounds, budgets and tokens are weighed before anything is sent.
-//! Doors: Freeze, View, Clearing, Compacting, Decide.
+//! Doors: Freeze, Clearing, Compacting, Decide.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use self::size::{input_window, shrink_to};
 pub(super) use self::size::{shrink, shrunk};
 use super::s3_compacting::{Order, place_boundary};
-use super::{BuildView, Clearing, Decide, Freeze, Next, Out, Room};
+use super::{Clearing, Decide, Freeze, Next, Out, Room};
 use crate::because::{Because, Owner};
 use crate::compact::{Cut, cut, effective_window, threshold};
 use crate::effect::{Effect, Notice};
+use crate::estimate::text_tokens;
 use crate::frame::Frame;
 use crate::message::{BoundaryKind, Origin};
 use crate::model::Failure;
@@ -58,10 +59,8 @@ impl Govern {
             return Next::go(Decide::over(end), Because::LimitReached);
         }
         if let Some(end) = rounds_used_up(frame) {
-            return match frame.config.policy.wrap_up {
-                true => wrap_up(frame, out),
-                false => Next::go(Decide::over(end), Because::LimitReached),
-            };
+            return wrap_up(frame, out)
+                .unwrap_or_else(|| Next::go(Decide::over(end), Because::LimitReached));
         }
         let tokens = frame.request_tokens(self.view.transcript());
         let limit = input_window(frame);
@@ -148,14 +147,21 @@ fn plan(frame: &Frame, overflowed: bool) -> Option<Cut> {
     cut(frame, threshold(candidate), overflowed)
 }
 
-/// The model may speak about its last results, once and without tools; the run ends at its limit all
-/// the same (Part 7, decision 2).
-fn wrap_up(frame: &mut Frame, out: &mut Out) -> Next {
+/// The model may speak about its last results, once and without tools, if it is asked to and the
+/// request fits; the run ends at its limit all the same (Part 7, decision 2).
+fn wrap_up(frame: &mut Frame, out: &mut Out) -> Option<Next> {
+    let prompt = text_tokens(wording::WRAP_UP).saturating_mul(2);
+    let tokens = frame.request_tokens(&frame.transcript).saturating_add(prompt);
+    let fits = input_window(frame).is_none_or(|limit| tokens <= limit);
+    if !frame.config.policy.wrap_up || !fits {
+        return None;
+    }
     frame.counters.wrap_ups += 1;
     out.emit(Effect::Notify(Notice::WrapUpAsked));
     frame.say(Origin::Continuation, wording::WRAP_UP);
-    let view = BuildView { owner: Owner::WrapUp, pressure: Pressure::None };
-    Next::go(Room::View(view), Because::WrapUpAsked)
+    let view = View::of(&frame.transcript);
+    let freeze = Freeze { owner: Owner::WrapUp, view };
+    Some(Next::go(Room::Freeze(freeze), Because::WrapUpAsked))
 }
 
 /// The round limit is weighed before the model is called, so the last results stand in history

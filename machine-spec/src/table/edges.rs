@@ -57,7 +57,7 @@ pub const EDGES: &[Edge] = {
         onward(R::Govern, B::HeadShown, R::Clearing, &[FlushMemory, AskHook]),
         onward(R::Govern, B::ContextTruncated, R::Freeze, &[Notify]),
         onward(R::Govern, B::OutputShrunk, R::Freeze, &[Notify]),
-        onward(R::Govern, B::WrapUpAsked, R::View, &[Notify]),
+        onward(R::Govern, B::WrapUpAsked, R::Freeze, &[Notify]),
         onward(R::Govern, B::LimitReached, R::Decide, &[]),
         // s3, alcove: may the head go?
         on(R::Clearing, I::Interrupted, B::Interrupted, R::Feedback, &[Cancel, Notify]),
@@ -87,6 +87,7 @@ pub const EDGES: &[Edge] = {
         on(R::Parse, I::ModelClosed, B::CallsRequested, R::Gate, &[Cancel, Notify]),
         on(R::Parse, I::ModelClosed, B::NoCalls, R::Decide, &[Notify]),
         on(R::Parse, I::ModelClosed, B::StreamBroke, R::Recover, &[]),
+        on(R::Parse, I::TimerFired, B::Interrupted, R::Settling, &[SetTimer, Cancel, Notify]),
         on(R::Parse, I::TimerFired, B::Interrupted, R::Feedback, &[Cancel, Notify]),
         // s5, alcove: whose failure is it?
         onward(R::Recover, B::ContextOverflowed, R::View, &[Cancel, Notify]),

@@ -97,6 +97,7 @@ fn time() -> Profile {
     profile.config.limits.wall_ms = 1_000;
     profile.config.limits.tool_rounds = 2;
     profile.calls = vec![call("write", Safety::Exclusive)];
+    profile.calls.push(call("write", Safety::Concurrent));
     profile.failures = failures(&[ErrorClass::ServerError]);
     profile.hook_answers = vec![HookAnswer::Allowed];
     profile.strays = true;
