@@ -109,10 +109,15 @@ fn hear_user(room: Room, said: Waiting, frame: &mut Frame, out: &mut Out) -> Res
     }
     frame.counters.user_messages += 1;
     frame.inbox.push(said);
-    Ok(match room {
-        Room::Awaiting(room) => room.wake(Because::Steered, Owner::UserInput, frame, out),
-        other => Next::stay(other),
-    })
+    Ok(wake(room, Because::Steered, Owner::UserInput, frame, out))
+}
+
+/// A run that waits for nothing else goes on when there is something to hear.
+fn wake(room: Room, because: Because, owner: Owner, frame: &mut Frame, out: &mut Out) -> Next {
+    if let Room::Awaiting(room) = room {
+        return room.wake(because, owner, frame, out);
+    }
+    Next::stay(room)
 }
 
 /// A background task may end at any time. Its report joins the inbox behind the user's words and is
@@ -137,10 +142,7 @@ fn hear_task(
     let text = crate::wording::task_report(task, &tool, &outcome);
     frame.inbox.push(Waiting { origin: Origin::Notification, text, rules: vec![] });
     out.emit(Effect::Notify(Notice::TaskReported { task }));
-    match room {
-        Room::Awaiting(room) => room.wake(Because::TaskReported, Owner::Supervisor, frame, out),
-        other => Next::stay(other),
-    }
+    wake(room, Because::TaskReported, Owner::Supervisor, frame, out)
 }
 
 /// The time budget is spent: what runs is stopped and settles, like after an interrupt.

@@ -73,6 +73,19 @@ impl Story {
                 Input::Compacted { id: self.open(EffectKind::Compact, 0)?, result }
             }
             "hook" => self.hook(rest)?,
+            "time-is-up" => Input::TimerFired { id: self.open(EffectKind::SetTimer, 0)? },
+            "timer" => {
+                let deadline = usize::from(self.config.limits.wall_ms > 0);
+                Input::TimerFired { id: self.open(EffectKind::SetTimer, deadline)? }
+            }
+            other => self.guest(other, rest)?,
+        };
+        self.take(input)
+    }
+
+    /// What those say who work beside the loop.
+    fn guest(&self, word: &str, rest: &str) -> Result<Input, String> {
+        Ok(match word {
             "task-ends" => {
                 let (nth, report) = report_of(rest)?;
                 Input::TaskEnded { id: self.open(EffectKind::StartTask, nth)?, report }
@@ -110,14 +123,8 @@ impl Story {
                 };
                 Input::OutputChecked { id: self.open(EffectKind::CheckOutput, 0)?, verdict }
             }
-            "time-is-up" => Input::TimerFired { id: self.open(EffectKind::SetTimer, 0)? },
-            "timer" => {
-                let deadline = usize::from(self.config.limits.wall_ms > 0);
-                Input::TimerFired { id: self.open(EffectKind::SetTimer, deadline)? }
-            }
             other => return Err(format!("unknown command {other:?}")),
-        };
-        self.take(input)
+        })
     }
 
     fn configure(&mut self, word: &str, rest: &str) -> Result<(), String> {

@@ -67,13 +67,7 @@ pub(super) fn setup(
     let wants_memory = file.policy.recall || file.policy.flush;
     let memory = build.memory(file.memory.take(), wants_memory);
     let (output_schema, shape) = build.shape(&file).unzip();
-    // What is asked of the model is asked of the wire too, unless an endpoint is asked otherwise.
-    if let Some(schema) = &output_schema {
-        for provider in &mut providers {
-            let whole = || OutputShape { schema: schema.clone(), ..OutputShape::default() };
-            provider.options.output.get_or_insert_with(whole);
-        }
-    }
+    ask_for_shape(&mut providers, output_schema.as_deref());
     let machine = RunConfig {
         candidates,
         output_schema: output_schema.unwrap_or_default(),
@@ -110,6 +104,15 @@ pub(super) fn setup(
         store_dir: file.store_dir.map(|dir| folder.join(dir)),
         origin: None,
     })
+}
+
+/// What is asked of the model is asked of the wire too, unless an endpoint is asked otherwise.
+fn ask_for_shape(providers: &mut [Provider], schema: Option<&str>) {
+    let Some(schema) = schema else { return };
+    for provider in providers {
+        let whole = || OutputShape { schema: schema.to_owned(), ..OutputShape::default() };
+        provider.options.output.get_or_insert_with(whole);
+    }
 }
 
 /// The providers as the machine and the engine want them.

@@ -48,7 +48,16 @@ impl Parse {
                 frame.close(self.call);
                 Ok(self.close(closure, frame, out))
             }
-            other => match self.draft.board.hear(other, frame, out) {
+            answer @ (Answer::ToolReturned(..)
+            | Answer::ResultStored(..)
+            | Answer::HookAnswered(..)
+            | Answer::ApprovalGiven(..)
+            | Answer::Compacted(_)
+            | Answer::MemoryRecalled(_)
+            | Answer::MemoryFlushed(_)
+            | Answer::CredentialRefreshed(_)
+            | Answer::OutputChecked(_)
+            | Answer::TimerFired) => match self.draft.board.hear(answer, frame, out) {
                 Ok(()) => {
                     self.start_early(frame, out);
                     Ok(Next::stay(Room::Parse(self)))
