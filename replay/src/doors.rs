@@ -32,7 +32,7 @@ pub(crate) fn judge(trail: &[Passage], effects: &[Effect]) -> Result<(), String>
         });
         let Some(edge) = edge else { return Err(format!("{passage:?} is not declared")) };
         for effect in effects.by_ref().take(usize::from(passage.emitted)) {
-            if !edge.emits.contains(&effect.kind()) {
+            if !edge.may_emit(effect.kind()) {
                 return Err(format!("{} is not declared on {edge}", effect.kind()));
             }
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use machine_spec::config::RunConfig;
 use machine_spec::ids::RuleId;
 use machine_spec::input::{
-    Compaction, Decision, HookAnswer, InterruptedBy, OutputVerdict, Recall, Refresh, Stored,
+    Compaction, Decision, HookAnswer, InterruptedBy, OutputVerdict, Recall, Refresh, Spent, Stored,
     ToolStatus,
 };
 use machine_spec::model::{
@@ -319,6 +319,9 @@ pub struct ToolRun {
     /// What becomes of it when it is told to stop.
     #[serde(default)]
     pub when_cancelled: WhenCancelled,
+    /// What it spent on models, when it is a run of its own.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub spent: Spent,
 }
 
 const fn succeeded() -> ToolStatus {
@@ -332,6 +335,7 @@ impl Default for ToolRun {
             output: Output::default(),
             delay_ms: 0,
             when_cancelled: WhenCancelled::default(),
+            spent: Spent::default(),
         }
     }
 }

@@ -136,7 +136,8 @@ fn a_tool_that_floods_its_output_is_cut_and_the_run_goes_on() {
     assert!(result.len() < 100_000, "{} bytes went to the model", result.len());
     assert!(result.contains("begin") && result.contains("end"), "head and tail are kept");
     let recorded = std::fs::metadata(stage.path("run.jsonl")).expect("a recording").len();
-    assert!(recorded < 400_000, "{recorded} bytes were recorded");
+    // What is kept of an output is capped; the recording holds it whole, the conversation does not.
+    assert!(recorded < 1_200_000, "{recorded} bytes were recorded");
     assert_eq!(code(&loopwright(&stage, &["replay", "run.jsonl"])), 0);
 }
 

@@ -226,7 +226,7 @@ fn one_minute() -> u64 {
 }
 
 fn default_output() -> usize {
-    10_000_000
+    1_000_000
 }
 
 /// Reads the tables. The first mistake ends it: what follows would be guesswork.

@@ -157,7 +157,7 @@ impl Arena<'_> {
         let nth = self.count_run(name);
         let runs = self.script.scenario.tools.get(&**name).map_or(&[][..], |plan| &plan.runs);
         let run = runs.get(nth - 1).or(runs.last()).cloned().unwrap_or_default();
-        let ToolRun { mut status, output, mut delay_ms, when_cancelled } = run;
+        let ToolRun { mut status, output, mut delay_ms, when_cancelled, spent } = run;
         let mut output = match output {
             Output::Text(text) => text,
             Output::Arguments => args.to_owned(),
@@ -179,7 +179,8 @@ impl Arena<'_> {
                 break;
             }
         }
-        (ToolReport::new(status, output), delay_ms.max(wait), when_cancelled)
+        let report = ToolReport { spent, ..ToolReport::new(status, output) };
+        (report, delay_ms.max(wait), when_cancelled)
     }
 
     fn count_run(&mut self, name: &Arc<str>) -> usize {

@@ -3,7 +3,7 @@
 
 use machine_spec::Input;
 use machine_spec::ids::EffectId;
-use machine_spec::input::ToolStatus;
+use machine_spec::input::{Decision, HookAnswer, ToolStatus};
 use machine_spec::model::{ArgsVerdict, BlockEnd, BlockKind, ModelEvent, Safety};
 
 /// What a watch keeps of an input.
@@ -19,8 +19,10 @@ pub(crate) enum Brief {
     Event,
     /// An answer that closes its effect.
     Answer(EffectId),
+    /// Arguments that somebody put in the place of the model's own: their hash.
+    Edited { id: EffectId, args: u64, safety: Safety },
     /// A tool that came back.
-    Tool { id: EffectId, status: ToolStatus, output: u64 },
+    Tool { id: EffectId, status: ToolStatus, output: u64, bytes: u64 },
     /// Words of the user.
     Said(String),
     /// Anything else.
@@ -59,7 +61,14 @@ impl Brief {
             Input::ModelSaid { event, .. } => Brief::of_event(event, so_far),
             Input::UserSaid { text, .. } => Brief::Said(text.clone()),
             Input::ToolReturned { id, report } => {
-                Brief::Tool { id: *id, status: report.status, output: hash_of(&report.output) }
+                let (output, bytes) = (hash_of(&report.output), report.output.len() as u64);
+                Brief::Tool { id: *id, status: report.status, output, bytes }
+            }
+            Input::ApprovalGiven { id, decision: Decision::Edited { args, facts } }
+            | Input::HookAnswered { id, answer: HookAnswer::Edited { args, facts } }
+                if matches!(facts.args, ArgsVerdict::Valid { .. }) =>
+            {
+                Brief::Edited { id: *id, args: hash_of(args), safety: facts.safety }
             }
             _ => match input.answers() {
                 Some(id) => Brief::Answer(id),

@@ -37,6 +37,8 @@ pub struct Watch {
     started: Vec<Started>,
     /// Calls whose output was put aside.
     put_aside: Vec<CallId>,
+    /// Hashes of arguments that are not the model's own: edited, or left pending by an earlier run.
+    edited: Vec<(u64, Safety)>,
     said: Vec<String>,
     returned: Vec<String>,
     transcript: Transcript,
@@ -118,6 +120,11 @@ impl Watch {
             blocks: Vec::new(),
             started: Vec::new(),
             put_aside: Vec::new(),
+            edited: config
+                .deferred
+                .iter()
+                .map(|call| (hash_of(&call.args), call.facts.safety))
+                .collect(),
             said: Vec::new(),
             returned: Vec::new(),
             transcript: config.history.clone(),
@@ -208,16 +215,23 @@ impl Watch {
                     attempt.shown = true;
                 }
             }
+            Brief::Edited { id, args, safety } => {
+                self.edited.push((args, safety));
+                self.close(id)?;
+            }
             Brief::CallDone { block, valid, safety } => {
                 if let Some(heard) = self.blocks.get_mut(block as usize) {
                     heard.usable = valid.then_some(safety);
                 }
             }
             Brief::Answer(id) => self.close(id)?,
-            Brief::Tool { id, status, output } => {
+            Brief::Tool { id, status, output, bytes } => {
                 self.close(id)?;
                 if let Some(call) = self.started.iter_mut().find(|call| call.id == id) {
                     call.ended = Some((status, output));
+                    if bytes > self.limits.inline_result_bytes {
+                        self.put_aside.push(call.call);
+                    }
                 }
             }
             Brief::Said(text) => {
@@ -258,8 +272,6 @@ impl Watch {
                 self.start(*id, *call, name, args)?;
             } else if let Effect::StartTask { id, call, name, args, .. } = effect {
                 self.start(*id, *call, name, args)?;
-            } else if let Effect::StoreResult { call, .. } = effect {
-                self.put_aside.push(*call);
             } else if let Effect::Cancel { id } | Effect::Detach { id } = effect {
                 self.cancel(*id)?;
             } else if let Effect::Notify(notice) = effect {
@@ -367,6 +379,8 @@ impl Watch {
             let same = block.args == args_hash || (block.bytes == 0 && args == "{}");
             (block.holds == Holds::Call(name_hash) && same).then_some(block.usable).flatten()
         });
+        let edited = self.edited.iter().find(|(args, _)| *args == args_hash);
+        let usable = usable.or(edited.map(|(_, safety)| *safety));
         self.ensure("T02", usable.is_some(), || {
             format!("{call} of `{name}` was started and was never heard complete and valid")
         })?;

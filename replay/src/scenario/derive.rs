@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use machine_spec::config::RunConfig;
+use machine_spec::effect::{SealedRequest, Transport};
 use machine_spec::ids::{EffectId, HookId};
 use machine_spec::input::{ToolReport, ToolStatus};
 use machine_spec::model::{BlockEnd, BlockKind, ModelEvent};
@@ -132,18 +133,21 @@ impl Source<'_> {
 
     fn answers(&self) -> Vec<Answer> {
         let requests = self.effects().filter_map(|(at, effect)| match effect {
-            Effect::CallModel { id, request } => Some((at, *id, usize::from(request.candidate.0))),
+            Effect::CallModel { id, request } => Some((at, *id, request)),
             _ => None,
         });
-        requests.map(|(at, id, candidate)| self.answer(at, id, candidate)).collect()
+        requests.map(|(at, id, request)| self.answer(at, id, request)).collect()
     }
 
-    fn answer(&self, asked: usize, id: EffectId, candidate: usize) -> Answer {
+    fn answer(&self, asked: usize, id: EffectId, request: &SealedRequest) -> Answer {
+        let candidate = usize::from(request.candidate.0);
+        // What came in one piece is no stream, so it is told in neutral words.
+        let streamed = request.transport == Transport::Stream;
         let ends = self.answers_to(id).find_map(|(at, input)| match input {
             Input::ModelClosed { closure, .. } => Some((at, closure.clone())),
             _ => None,
         });
-        let note = self.recording.responses().find(|note| note.effect == id);
+        let note = self.recording.responses().find(|note| streamed && note.effect == id);
         let kept = note.and_then(|note| Some((note, self.body(note)?)));
         let closed = ends.as_ref().map(|(at, _)| *at);
         let spoken = self.providers.get(candidate).map(|plan| plan.dialect);
@@ -280,7 +284,7 @@ impl Source<'_> {
             }
             _ => None,
         });
-        let Some((at, ToolReport { status, output, .. })) = returned else {
+        let Some((at, ToolReport { status, output, spent })) = returned else {
             let when_cancelled = WhenCancelled::IsSilent;
             return ToolRun { delay_ms: NEVER_MS, when_cancelled, ..ToolRun::default() };
         };
@@ -302,6 +306,7 @@ impl Source<'_> {
             output: Output::Text(output.clone()),
             delay_ms: self.between(started, at),
             when_cancelled,
+            spent: *spent,
         }
     }
 

@@ -153,6 +153,7 @@ fn tool_run(chooser: &mut Chooser, size: Size, name: &str, n: u32) -> ToolRun {
             1 => WhenCancelled::IsSilent,
             _ => WhenCancelled::Stops,
         },
+        ..ToolRun::default()
     }
 }
 

@@ -22,7 +22,9 @@ fn no_fixture_breaks_at_any_boundary_of_the_small_profile() {
     }
     assert!(whole.findings.is_empty(), "{} findings", whole.findings.len());
     assert!(whole.variants > 10_000 && whole.distinct > 2_000, "{whole:?}");
-    // Every fault that has a place in some fixture was tried, and none without effect.
-    assert_eq!((whole.faults.len(), whole.untouched), (Fault::ALL.len(), 0), "{:?}", whole.faults);
+    // Every fault that has a place in some fixture was tried, and hardly one without effect: of two
+    // faults in one run the first may end it before the second has its turn.
+    assert_eq!(whole.faults.len(), Fault::ALL.len(), "{:?}", whole.faults);
+    assert!(whole.untouched * 1_000 < whole.variants, "{} of {}", whole.untouched, whole.variants);
     assert!(whole.endings.len() >= TerminalKind::ALL.len() - 1, "{:?}", whole.endings);
 }
