@@ -3,8 +3,8 @@
 use super::Edge;
 use crate::because::{Because, Trigger};
 use crate::effect::EffectKind::{
-    self, AskApproval, AskHook, CallModel, Cancel, CheckOutput, Compact, Detach, Finish,
-    FlushMemory, Notify, RecallMemory, RefreshCredential, RunTool, SetTimer, StartTask,
+    self, AskApproval, AskHook, CallModel, Cancel, CheckOutput, Compact, Finish, FlushMemory,
+    Notify, RecallMemory, RefreshCredential, RunTool, SetTimer, StartTask,
 };
 use crate::input::InputKind;
 use crate::rooms::RoomKind;

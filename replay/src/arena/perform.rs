@@ -23,6 +23,10 @@ const HOOK_DEADLINE_MS: u64 = 60_000;
 /// How long a tool may take before it is stopped, in milliseconds.
 const TOOL_DEADLINE_MS: u64 = 60_000;
 
+fn is_archived(result: &Compaction) -> bool {
+    matches!(result, Compaction::Summarised { archive, .. } if !archive.is_empty())
+}
+
 /// Counts one more; tells how many there were before.
 fn nth(count: &mut usize) -> usize {
     *count += 1;
@@ -225,7 +229,9 @@ impl Arena<'_> {
         let planned = self.script.scenario.compactions.get(nth as usize).cloned();
         let planned = match by {
             Compactor::Model => planned,
-            Compactor::Off | Compactor::Summary => None,
+            // What was kept of the head somewhere else is told with the summary.
+            Compactor::Summary => planned.filter(is_archived),
+            Compactor::Off => None,
         };
         let mut result = planned.unwrap_or_else(|| Compaction::Summarised {
             text: summary::summarise(head),
