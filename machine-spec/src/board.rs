@@ -3,7 +3,7 @@
 //! The order of calls is the order of the wire. A concurrent call may overlap with its neighbours;
 //! an exclusive one waits for all earlier calls and holds back all later ones (3.5, T3). Whether a
 //! call may run at all is asked for all calls of a response at once, so that people can decide in
-//! any order (B034); who is asked, and what the answers mean, stands in [`vetting`].
+//! any order (B034); who is asked, and what the answers mean, stands in `board/vetting.rs`.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
