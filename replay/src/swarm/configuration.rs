@@ -1,17 +1,20 @@
 //! Draws what a run is configured with, and what its tools, hooks and user do.
 
-use machine_spec::config::{Candidate, HookSpec, Rule, RunConfig, ToolKind, ToolSpec};
+use machine_spec::config::{
+    Candidate, DeferredCall, HookSpec, Rule, RunConfig, ToolKind, ToolSpec,
+};
 use machine_spec::ids::RuleId;
-use machine_spec::input::{HookAnswer, InterruptedBy, ToolStatus};
+use machine_spec::input::{Decision, HookAnswer, InterruptedBy, OutputVerdict, ToolStatus};
 use machine_spec::limits::Limits;
-use machine_spec::model::Safety;
+use machine_spec::model::{ArgsVerdict, CallFacts, Permission, Safety};
 use machine_spec::policy::{Compactor, EarlyStart, Policy, Preset};
 use wire::Dialect;
 
 use super::Size;
 use crate::chooser::Chooser;
 use crate::scenario::{
-    Act, After, Afterwards, HookPlan, Output, Scenario, ToolPlan, ToolRun, UserAct, WhenCancelled,
+    Act, After, Afterwards, Approval, HookPlan, Output, Scenario, ToolPlan, ToolRun, UserAct,
+    WhenCancelled,
 };
 
 /// The tools of the swarm: name, whether their calls may overlap, whether they only read.
@@ -131,6 +134,30 @@ pub(super) fn draw_world(chooser: &mut Chooser, size: Size, scenario: &mut Scena
             let plus_ms = [0, 0, 3][chooser.pick(3) as usize];
             scenario.user.push(UserAct { act, after, plus_ms });
         }
+    }
+    if size.configuration {
+        guests(chooser, scenario);
+    }
+}
+
+/// Draws who has a say besides: a schema the answer must satisfy, a call an earlier run left pending.
+fn guests(chooser: &mut Chooser, scenario: &mut Scenario) {
+    if chooser.chance(1, 10) {
+        scenario.config.output_schema = "{}".into();
+        scenario.config.limits.structured_retries = chooser.pick(3);
+        let misfit = |_| OutputVerdict::Misfits { path: "/x".into(), problem: "no".into() };
+        scenario.shapes = (0..chooser.pick(4)).map(misfit).collect();
+    }
+    if chooser.chance(1, 12) {
+        let (name, safety, _) = TOOLS[chooser.pick(3) as usize];
+        let name = if chooser.chance(1, 3) { "gone" } else { name };
+        let valid = ArgsVerdict::Valid { canonical: 1 };
+        let facts = CallFacts { permission: Permission::Ask, ..CallFacts::new(valid, safety) };
+        let call = DeferredCall { name: name.into(), args: "{}".into(), facts };
+        scenario.config.deferred = Some(call);
+        let decisions = [Decision::Deferred, Decision::Allowed, Decision::NoVerdict];
+        let decision = decisions[chooser.pick(3) as usize].clone();
+        scenario.approvals = vec![Approval::at_once(decision)];
     }
 }
 
