@@ -185,7 +185,9 @@ impl Draft {
         let slot = Slot::judged(call, index as u32, name, args, &facts, frame);
         draft.text = String::new();
         draft.state = BlockState::Done(BlockEnd::Call(facts));
-        self.board.slots.push(slot);
+        // A call that is complete before one in front of it still stands behind it (I05).
+        let at = self.board.slots.partition_point(|earlier| earlier.block < slot.block);
+        self.board.slots.insert(at, slot);
         Heard::CallComplete
     }
 
