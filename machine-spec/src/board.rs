@@ -301,11 +301,7 @@ impl Board {
 
     /// The running call that this effect stands for has come back.
     fn settle(&mut self, id: EffectId, report: ToolReport, frame: &mut Frame, out: &mut Out) {
-        frame.spend(report.spent);
-        let stands_for = |slot: &&mut Slot| slot.status == Status::Running(id);
-        let Some(slot) = self.slots.iter_mut().find(stands_for) else { return };
-        let bytes = report.output.len() as u64;
-        let outcome = ended(report);
+        let Some((slot, bytes, outcome)) = self.came_back(id, report, frame) else { return };
         slot.status = if bytes > frame.config.limits.inline_result_bytes {
             let store = frame.open(EffectKind::StoreResult);
             out.emit(Effect::StoreResult { id: store, of: id, call: slot.call, bytes });
@@ -317,13 +313,23 @@ impl Board {
 
     /// Likewise, when there is no time to put a large output aside.
     pub(crate) fn settle_inline(&mut self, id: EffectId, report: ToolReport, frame: &mut Frame) {
-        frame.spend(report.spent);
-        let stands_for = |slot: &&mut Slot| slot.status == Status::Running(id);
-        let Some(slot) = self.slots.iter_mut().find(stands_for) else { return };
-        let large = report.output.len() as u64 > frame.config.limits.inline_result_bytes;
-        let outcome = ended(report);
+        let Some((slot, bytes, outcome)) = self.came_back(id, report, frame) else { return };
+        let large = bytes > frame.config.limits.inline_result_bytes;
         let outcome = if large { cut(outcome, &no_time(), frame) } else { outcome };
         slot.status = Status::Settled { ran: true, outcome };
+    }
+
+    /// The running call that came back, the bytes of its output, and what came of it.
+    fn came_back(
+        &mut self,
+        id: EffectId,
+        report: ToolReport,
+        frame: &mut Frame,
+    ) -> Option<(&mut Slot, u64, Outcome)> {
+        frame.spend(report.spent);
+        let slot = self.slots.iter_mut().find(|slot| slot.status == Status::Running(id))?;
+        let bytes = report.output.len() as u64;
+        Some((slot, bytes, ended(report)))
     }
 
     /// A large output was put aside, or could not be: its head and tail stay either way.

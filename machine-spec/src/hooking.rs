@@ -68,6 +68,11 @@ pub(crate) fn awaited(asked: &[Asked]) -> impl Iterator<Item = EffectId> {
     asked.iter().filter(|asked| asked.reply == HookReply::Awaited).map(|asked| asked.id)
 }
 
+/// Whether an answer is still awaited.
+pub(crate) fn is_open(asked: &[Asked]) -> bool {
+    awaited(asked).next().is_some()
+}
+
 /// A hook that fails is not a block; after some failures in a row it is not asked again in the
 /// turn (Part 7, decision 4).
 fn note_health(hook: HookId, answer: &HookAnswer, frame: &mut Frame, out: &mut Out) {

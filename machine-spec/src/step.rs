@@ -48,11 +48,15 @@ pub fn step(state: State, input: Input) -> Step {
     let State { mut frame, room } = state;
     let (from, on, id) = (room.kind(), input.kind(), input.answers());
     let mut out = Out::default();
-    let accepted = match frame.ledger.standing(on, id) {
-        _ if from == RoomKind::Done => Err(Refused { room, cause: Cause::AfterTerminal }),
-        Standing::Closed => Err(Refused { room, cause: Cause::EffectClosed }),
-        Standing::Unknown => Err(Refused { room, cause: Cause::EffectUnknown }),
-        Standing::Free | Standing::Live => accept(room, input, &mut frame, &mut out),
+    let misfit = match frame.ledger.standing(on, id) {
+        Standing::Closed => Some(Cause::EffectClosed),
+        Standing::Unknown => Some(Cause::EffectUnknown),
+        Standing::Free | Standing::Live => None,
+    };
+    let misfit = if from == RoomKind::Done { Some(Cause::AfterTerminal) } else { misfit };
+    let accepted = match misfit {
+        Some(cause) => Err(Refused { room, cause }),
+        None => accept(room, input, &mut frame, &mut out),
     };
     match accepted {
         Ok(next) => walk(from, Trigger::On(on), next, frame, out),

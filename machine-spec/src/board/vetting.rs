@@ -135,7 +135,7 @@ impl Board {
             if !hooking::note(asked, id, answer, frame, out) {
                 continue;
             }
-            if hooking::awaited(asked).next().is_none() {
+            if !hooking::is_open(asked) {
                 let asked = core::mem::take(asked);
                 slot.vetted(&asked, lone, frame, out);
             }

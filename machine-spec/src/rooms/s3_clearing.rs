@@ -10,8 +10,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::s3_compacting::{Compacting, Order};
-use super::s3_govern::{Pressure, exhausted};
-use super::{Answer, Decide, Govern, Next, Out, Refused, Room};
+use super::{Answer, Next, Out, Refused, Room};
 use crate::because::Because;
 use crate::compact::head;
 use crate::config::HookPoint;
@@ -20,7 +19,6 @@ use crate::frame::{Frame, Stop};
 use crate::hooking::{self, Asked, HookReply};
 use crate::ids::EffectId;
 use crate::input::{HookAnswer, Stored};
-use crate::view::View;
 
 /// May the head go?
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -79,7 +77,7 @@ impl Clearing {
             | Answer::OutputChecked(_)
             | Answer::TimerFired => return Err(Refused::wrong(Room::Clearing(self))),
         }
-        let waits = self.flush.is_some() || hooking::awaited(&self.asked).next().is_some();
+        let waits = self.flush.is_some() || hooking::is_open(&self.asked);
         Ok(if waits { Next::stay(Room::Clearing(self)) } else { self.leave(frame, out) })
     }
 
@@ -87,18 +85,10 @@ impl Clearing {
         let Clearing { order, asked, .. } = self;
         match veto(&asked, frame) {
             None => Compacting::enter(order, Because::HeadCleared, frame, out),
-            Some(reason) => match order.pressure {
-                Pressure::Overflow { failure } => {
-                    let reason = format!("a hook forbids it: {reason}");
-                    let end = exhausted(&failure, reason, frame);
-                    Next::go(Decide::over(end), Because::CompactionVetoed)
-                }
-                Pressure::None | Pressure::GaveUp => {
-                    let view = View::of(&frame.transcript);
-                    let govern = Govern { owner: order.owner, view, pressure: Pressure::GaveUp };
-                    Next::go(Room::Govern(govern), Because::CompactionVetoed)
-                }
-            },
+            Some(reason) => {
+                let reason = format!("a hook forbids it: {reason}");
+                order.give_up(reason, Because::CompactionVetoed, frame)
+            }
         }
     }
 }

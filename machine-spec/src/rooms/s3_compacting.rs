@@ -54,11 +54,26 @@ impl Order {
             Pressure::None | Pressure::GaveUp => false,
         }
     }
+
+    /// Goes on without it: the request is weighed again as it is, or the provider's error, withheld
+    /// until now, surfaces.
+    pub(super) fn give_up(self, reason: String, because: Because, frame: &Frame) -> Next {
+        match self.pressure {
+            Pressure::Overflow { failure } => {
+                Next::go(Decide::over(exhausted(&failure, reason, frame)), because)
+            }
+            Pressure::None | Pressure::GaveUp => {
+                let view = View::of(&frame.transcript);
+                let govern = Govern { owner: self.owner, view, pressure: Pressure::GaveUp };
+                Next::go(Room::Govern(govern), because)
+            }
+        }
+    }
 }
 
 impl Compacting {
     pub(super) fn enter(order: Order, because: Because, frame: &mut Frame, out: &mut Out) -> Next {
-        let id = ask(&order, 0, frame, out);
+        let id = ask(head(frame, order.kept, 0), frame, out);
         Next::go(Room::Compacting(Compacting { id, order, trims: 0 }), because)
     }
 
@@ -88,12 +103,14 @@ impl Compacting {
     /// Shorter by whole rounds from the oldest side, as often as the limit lets it.
     fn too_long(self, problem: String, frame: &mut Frame, out: &mut Out) -> Next {
         let trims = self.trims + 1;
-        let shorter = head(frame, self.order.kept, trims);
-        let last = head(frame, self.order.kept, self.trims);
-        if trims > frame.config.limits.head_trims || shorter.entries >= last.entries {
+        if trims > frame.config.limits.head_trims {
             return self.failed(problem, frame, out);
         }
-        let id = ask(&self.order, trims, frame, out);
+        let shorter = head(frame, self.order.kept, trims);
+        if shorter.entries >= head(frame, self.order.kept, self.trims).entries {
+            return self.failed(problem, frame, out);
+        }
+        let id = ask(shorter, frame, out);
         let room = Compacting { id, order: self.order, trims };
         Next::go(Room::Compacting(room), Because::HeadShortened)
     }
@@ -129,24 +146,14 @@ impl Compacting {
     fn failed(self, problem: String, frame: &mut Frame, out: &mut Out) -> Next {
         frame.compactions.failures += 1;
         out.emit(Effect::Notify(Notice::CompactionFailed { problem: problem.clone() }));
-        match self.order.pressure {
-            Pressure::Overflow { failure } => {
-                let end = exhausted(&failure, problem, frame);
-                Next::go(Decide::over(end), Because::CompactionFailed)
-            }
-            Pressure::None | Pressure::GaveUp => {
-                let view = View::of(&frame.transcript);
-                let govern = Govern { owner: self.order.owner, view, pressure: Pressure::GaveUp };
-                Next::go(Room::Govern(govern), Because::CompactionFailed)
-            }
-        }
+        self.order.give_up(problem, Because::CompactionFailed, frame)
     }
 }
 
-fn ask(order: &Order, trims: u32, frame: &mut Frame, out: &mut Out) -> EffectId {
+fn ask(head: View, frame: &mut Frame, out: &mut Out) -> EffectId {
     let id = frame.open(EffectKind::Compact);
     let by = frame.config.policy.compact;
-    out.emit(Effect::Compact { id, head: head(frame, order.kept, trims), by });
+    out.emit(Effect::Compact { id, head, by });
     id
 }
 

@@ -65,16 +65,16 @@ impl Govern {
         let tokens = frame.request_tokens(self.view.transcript());
         let limit = input_window(frame);
         let fits = limit.is_none_or(|limit| tokens <= limit);
+        if let Pressure::Overflow { failure } = &self.pressure {
+            let failure = failure.clone();
+            return self.overflowed(&failure, frame, out);
+        }
+        if let Some(to) = shrink_to(tokens, frame).filter(|_| !fits) {
+            shrink(to, frame, out);
+            return self.freeze(Because::OutputShrunk);
+        }
         match (&self.pressure, fits) {
-            (Pressure::Overflow { failure }, _) => {
-                let failure = failure.clone();
-                self.overflowed(&failure, frame, out)
-            }
-            (Pressure::None | Pressure::GaveUp, false) if shrink_to(tokens, frame).is_some() => {
-                shrink(shrink_to(tokens, frame), frame, out);
-                self.freeze(Because::OutputShrunk)
-            }
-            (Pressure::None, _) => self.due(tokens, fits, frame, out),
+            (Pressure::None | Pressure::Overflow { .. }, _) => self.due(tokens, fits, frame, out),
             (Pressure::GaveUp, true) => self.freeze(Because::WithinBudget),
             (Pressure::GaveUp, false) => self.truncate(tokens, frame, out),
         }

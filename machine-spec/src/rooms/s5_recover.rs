@@ -156,9 +156,9 @@ impl Recover {
             let input = self.failure.actual.filter(|actual| *actual < limit).unwrap_or(estimate);
             shrunk(limit, input, frame).filter(|_| frame.sweep.shrinks == 0)
         });
-        if fewer.is_some() {
+        if let Some(to) = fewer {
             frame.sweep.shrinks += 1;
-            shrink(fewer, frame, out);
+            shrink(to, frame, out);
             return at_once(Owner::ContextCompact, Because::OutputShrunk, frame);
         }
         frame.sweep.overflows += 1;

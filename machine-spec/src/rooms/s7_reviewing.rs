@@ -54,7 +54,7 @@ impl Reviewing {
         };
         frame.close(id);
         hooking::note(&mut self.asked, id, &answer, frame, out);
-        if hooking::awaited(&self.asked).next().is_some() {
+        if hooking::is_open(&self.asked) {
             return Ok(Next::stay(Room::Reviewing(self)));
         }
         weigh(&self.asked, frame);

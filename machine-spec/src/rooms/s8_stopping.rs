@@ -44,7 +44,7 @@ impl Stopping {
         };
         frame.close(id);
         hooking::note(&mut self.asked, id, &answer, frame, out);
-        if hooking::awaited(&self.asked).next().is_some() {
+        if hooking::is_open(&self.asked) {
             return Ok(Next::stay(Room::Stopping(self)));
         }
         let finding = Finding::Hooks(weigh(self.asked));

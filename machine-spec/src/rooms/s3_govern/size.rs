@@ -28,9 +28,7 @@ pub(in crate::rooms) fn shrunk(window: u64, tokens: u64, frame: &Frame) -> Optio
 }
 
 /// Asks for so many output tokens from now on.
-pub(in crate::rooms) fn shrink(to: Option<u64>, frame: &mut Frame, out: &mut Out) {
-    if let Some(to) = to {
-        frame.sweep.max_output = Some(to);
-        out.emit(Effect::Notify(Notice::OutputShrunk { to }));
-    }
+pub(in crate::rooms) fn shrink(to: u64, frame: &mut Frame, out: &mut Out) {
+    frame.sweep.max_output = Some(to);
+    out.emit(Effect::Notify(Notice::OutputShrunk { to }));
 }
