@@ -28,7 +28,7 @@ fn sift(text: &str, size: usize, reason: StopReason) -> Vec<String> {
         description: String::new(),
         input_schema: "{\"properties\":{\"n\":{\"type\":\"integer\"}}}".to_owned(),
         read_only: false,
-        kind: Default::default(),
+        ..ToolSpec::default()
     };
     let mut calls = TextCalls::new(&[tool("now"), tool("read")]);
     let mut events = vec![ModelEvent::BlockBegan { block: 0, kind: BlockKind::Text }];

@@ -74,7 +74,7 @@ pub struct RunConfig {
 }
 
 /// One model behind one endpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Candidate {
     /// Name of the endpoint in the configuration.
     pub name: String,
@@ -131,7 +131,7 @@ pub struct DeferredCall {
 }
 
 /// A tool as the model sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// Name.
     pub name: String,

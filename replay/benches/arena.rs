@@ -55,8 +55,8 @@ fn scenario(last: u32, args: usize) -> Scenario {
         name: "search".into(),
         description: "searches".into(),
         input_schema: "{\"type\":\"object\"}".into(),
-        kind: Default::default(),
         read_only: true,
+        ..ToolSpec::default()
     };
     let (name, model) = ("a".into(), "m".into());
     let config = RunConfig {
@@ -65,8 +65,7 @@ fn scenario(last: u32, args: usize) -> Scenario {
             model,
             context_window: 0,
             max_output: 1024,
-            price: None,
-            refreshable: false,
+            ..Candidate::default()
         }],
         tools: vec![tool],
         limits: Limits { tool_rounds: ROUNDS + 1, ..Limits::default() },

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use machine_spec::config::{Candidate, RunConfig, ToolKind, ToolSpec};
+use machine_spec::config::{Candidate, RunConfig, ToolSpec};
 use machine_spec::limits::Limits;
 use machine_spec::{Input, start, step};
 use replay::format::ReadLimits;
@@ -28,7 +28,7 @@ fn config(rounds: u32) -> RunConfig {
         description: "searches".into(),
         input_schema: "{\"type\":\"object\"}".into(),
         read_only: true,
-        kind: ToolKind::Plain,
+        ..ToolSpec::default()
     };
     RunConfig {
         candidates: vec![Candidate {
@@ -36,8 +36,7 @@ fn config(rounds: u32) -> RunConfig {
             model,
             context_window: 0,
             max_output: 1024,
-            price: None,
-            refreshable: false,
+            ..Candidate::default()
         }],
         tools: vec![tool],
         limits: Limits { tool_rounds: rounds + 1, ..Limits::default() },

@@ -419,10 +419,7 @@ impl<'s> Arena<'s> {
     }
 
     fn act(&mut self, act: Act) {
-        self.tell(match act {
-            Act::Says { text, rules } => Input::UserSaid { text, rules },
-            Act::Interrupts { by } => Input::Interrupted { by },
-        });
+        self.tell(act.into());
     }
 
     /// Whether this fault strikes now; if it does, it is counted.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use machine_spec::Input;
 use machine_spec::config::RunConfig;
 use machine_spec::ids::RuleId;
 use machine_spec::input::{
@@ -474,6 +475,15 @@ pub enum Act {
         /// In whose name.
         by: InterruptedBy,
     },
+}
+
+impl From<Act> for Input {
+    fn from(act: Act) -> Input {
+        match act {
+            Act::Says { text, rules } => Input::UserSaid { text, rules },
+            Act::Interrupts { by } => Input::Interrupted { by },
+        }
+    }
 }
 
 /// A moment of a run, told by what happened.

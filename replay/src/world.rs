@@ -482,10 +482,7 @@ impl<'a, S: Sink> World<'a, S> {
     }
 
     fn act(&mut self, act: Act) {
-        self.tell(match act {
-            Act::Says { text, rules } => Input::UserSaid { text, rules },
-            Act::Interrupts { by } => Input::Interrupted { by },
-        });
+        self.tell(act.into());
     }
 }
 

@@ -27,8 +27,7 @@ fn config() -> RunConfig {
         model: "m".to_owned(),
         context_window: 0,
         max_output: 0,
-        price: None,
-        refreshable: false,
+        ..Candidate::default()
     };
     let system = "You are careful. ".repeat(100);
     RunConfig { candidates: vec![candidate], system, ..RunConfig::default() }

@@ -93,14 +93,7 @@ impl Encoder {
     /// The view must carry its messages. One that was read back from a recording holds a digest
     /// only; replaying the recording gives one with messages.
     pub fn encode(&mut self, config: &RunConfig, request: &SealedRequest) -> EncodedRequest {
-        let unknown = Candidate {
-            name: String::new(),
-            model: String::new(),
-            context_window: 0,
-            max_output: 0,
-            price: None,
-            refreshable: false,
-        };
+        let unknown = Candidate::default();
         let place = usize::from(request.candidate.0);
         let candidate = config.candidates.get(place).unwrap_or(&unknown);
         let maker = format!("{}/{}", candidate.name, candidate.model);

@@ -52,8 +52,7 @@ fn call(
             model: "claude-test-1".into(),
             context_window: 0,
             max_output: 100,
-            price: None,
-            refreshable: false,
+            ..Candidate::default()
         }],
         ..RunConfig::default()
     };

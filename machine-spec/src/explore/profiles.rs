@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::config::{Candidate, HookSpec, Rule, RunConfig, ToolKind, ToolSpec};
+use crate::config::{Candidate, HookSpec, Rule, RunConfig, ToolSpec};
 use crate::ids::RuleId;
 use crate::input::{
     Compaction, Decision, HookAnswer, OutputVerdict, Recall, Refresh, Spent, Stored, ToolStatus,
@@ -203,8 +203,7 @@ pub fn candidate(name: &str) -> Candidate {
         model: String::from("m"),
         context_window: 0,
         max_output: 0,
-        price: None,
-        refreshable: false,
+        ..Candidate::default()
     }
 }
 
@@ -216,7 +215,7 @@ pub fn tool(name: &str, read_only: bool) -> ToolSpec {
         description: String::new(),
         input_schema: String::from("{}"),
         read_only,
-        kind: ToolKind::Plain,
+        ..ToolSpec::default()
     }
 }
 

@@ -1,8 +1,6 @@
 //! Draws what a run is configured with, and what its tools, hooks and user do.
 
-use machine_spec::config::{
-    Candidate, DeferredCall, HookSpec, Rule, RunConfig, ToolKind, ToolSpec,
-};
+use machine_spec::config::{Candidate, DeferredCall, HookSpec, Rule, RunConfig, ToolSpec};
 use machine_spec::ids::RuleId;
 use machine_spec::input::{Decision, HookAnswer, InterruptedBy, OutputVerdict, ToolStatus};
 use machine_spec::limits::Limits;
@@ -31,7 +29,7 @@ pub(super) fn draw(chooser: &mut Chooser, size: Size) -> Scenario {
         description: String::new(),
         input_schema: "{}".into(),
         read_only: *read_only,
-        kind: ToolKind::Plain,
+        ..ToolSpec::default()
     });
     let mut config = RunConfig {
         candidates: vec![candidate(0, 0)],
@@ -55,8 +53,7 @@ fn candidate(n: u32, context_window: u64) -> Candidate {
         model: "m".into(),
         context_window,
         max_output,
-        price: None,
-        refreshable: false,
+        ..Candidate::default()
     }
 }
 

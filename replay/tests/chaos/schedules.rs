@@ -35,8 +35,8 @@ fn scenario(safeties: &[Safety], early_start: EarlyStart, parallel: u32) -> Scen
         name: name.into(),
         description: String::new(),
         input_schema: "{}".into(),
-        kind: Default::default(),
         read_only: false,
+        ..ToolSpec::default()
     };
     let mut config = RunConfig {
         candidates: vec![Candidate {
@@ -44,8 +44,7 @@ fn scenario(safeties: &[Safety], early_start: EarlyStart, parallel: u32) -> Scen
             model: "m".into(),
             context_window: 0,
             max_output: 0,
-            price: None,
-            refreshable: false,
+            ..Candidate::default()
         }],
         tools: vec![tool("read"), tool("edit")],
         ..RunConfig::default()

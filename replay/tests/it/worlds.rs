@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use machine_spec::RoomKind;
-use machine_spec::config::{Candidate, HookSpec, RunConfig, ToolKind, ToolSpec};
+use machine_spec::config::{Candidate, HookSpec, RunConfig, ToolSpec};
 use machine_spec::effect::Notice;
 use machine_spec::input::{HookAnswer, ToolStatus};
 use machine_spec::limits::Limits;
@@ -39,8 +39,7 @@ fn candidate(name: &str) -> Candidate {
         model,
         context_window: 200_000,
         max_output: 8_000,
-        price: None,
-        refreshable: false,
+        ..Candidate::default()
     }
 }
 
@@ -50,7 +49,7 @@ fn tool(name: &str, read_only: bool) -> ToolSpec {
         description: format!("does {name}"),
         input_schema: "{\"type\":\"object\"}".into(),
         read_only,
-        kind: ToolKind::Plain,
+        ..ToolSpec::default()
     }
 }
 

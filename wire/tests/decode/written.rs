@@ -1,6 +1,6 @@
 //! Calls that a model wrote into its text (B011).
 
-use machine_spec::config::{ToolKind, ToolSpec};
+use machine_spec::config::ToolSpec;
 use proptest::prelude::*;
 use wire::text_calls::spells_a_call;
 use wire::{DecodeLimits, Decoder, Dialect, TextCalls};
@@ -14,7 +14,7 @@ fn tool(name: &str, schema: &str) -> ToolSpec {
         description: String::new(),
         input_schema: schema.to_owned(),
         read_only: false,
-        kind: ToolKind::Plain,
+        ..ToolSpec::default()
     }
 }
 

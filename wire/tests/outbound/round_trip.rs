@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use machine_spec::config::{ToolKind, ToolSpec};
+use machine_spec::config::ToolSpec;
 use machine_spec::effect::SealedRequest;
 use machine_spec::input::{ToolReport, ToolStatus};
 use machine_spec::message::{Block, Entry};
@@ -45,7 +45,7 @@ fn config_for(events: &[ModelEvent]) -> RunConfig {
                 description: String::new(),
                 input_schema: "{}".to_owned(),
                 read_only: false,
-                kind: ToolKind::Plain,
+                ..ToolSpec::default()
             };
             (name, tool)
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machine_spec::because::Owner;
-use machine_spec::config::{Candidate, ToolKind, ToolSpec};
+use machine_spec::config::{Candidate, ToolSpec};
 use machine_spec::effect::{SealedRequest, ToolChoice, Transport};
 use machine_spec::ids::{AttemptId, CallId, CandidateId};
 use machine_spec::message::{
@@ -28,15 +28,14 @@ pub(crate) fn config() -> RunConfig {
         model: model.to_owned(),
         context_window: 200_000,
         max_output: 4_096,
-        price: None,
-        refreshable: false,
+        ..Candidate::default()
     };
     let tool = |name: &str, description: &str, schema: &str| ToolSpec {
         name: name.to_owned(),
         description: description.to_owned(),
         input_schema: schema.to_owned(),
         read_only: false,
-        kind: ToolKind::Plain,
+        ..ToolSpec::default()
     };
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     RunConfig {

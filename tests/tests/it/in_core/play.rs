@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use machine_spec::RunConfig;
-use machine_spec::config::{Candidate, HookSpec, Rule, ToolKind, ToolSpec};
+use machine_spec::config::{Candidate, HookSpec, Rule, ToolSpec};
 use machine_spec::ids::RuleId;
 use machine_spec::input::{Decision, HookAnswer, ToolStatus};
 use machine_spec::model::{Permission, Safety};
@@ -65,14 +65,8 @@ impl Play {
     pub(crate) fn then(mut self, dialect: Dialect) -> Play {
         let n = self.scenario.providers.len() + 1;
         let (name, model) = (format!("p{n}"), format!("model-test-{n}"));
-        let candidate = Candidate {
-            name,
-            model,
-            context_window: 0,
-            max_output: 0,
-            price: None,
-            refreshable: false,
-        };
+        let candidate =
+            Candidate { name, model, context_window: 0, max_output: 0, ..Candidate::default() };
         self.scenario.config.candidates.push(candidate);
         self.scenario.providers.push(ProviderPlan { dialect, options: EncodeOptions::default() });
         self
@@ -94,7 +88,7 @@ impl Play {
             description: String::new(),
             input_schema: r#"{"type":"object"}"#.into(),
             read_only: safety == Safety::Concurrent,
-            kind: ToolKind::Plain,
+            ..ToolSpec::default()
         });
         let plan = ToolPlan { safety, runs: runs.to_vec(), ..ToolPlan::default() };
         self.scenario.tools.insert(name.into(), plan);

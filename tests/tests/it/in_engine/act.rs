@@ -12,7 +12,7 @@ use machine_spec::{EffectKind, Terminal, Transcript};
 use replay::reader::Recording;
 use replay::replayer::{Options, replay_file};
 use serde_json::Value;
-use tests::scene::{InterruptTable, KEY, KEY_NAME, Scene, Stage};
+use tests::scene::{AnswerTable, InterruptTable, KEY, KEY_NAME, Scene, Stage};
 use tests::{hygiene, render};
 use wire::Dialect;
 
@@ -25,6 +25,30 @@ pub(crate) struct Acted {
     pub(crate) events: Vec<Event>,
     pub(crate) ended: Ended,
     pub(crate) recording: Recording,
+}
+
+/// A scene of one double that gives these answers, with a step that can be taken.
+pub(crate) fn with_step(prompt: &str, config: &str, answers: &[&str]) -> Scene {
+    let mut scene = Scene::read(&format!(
+        r#"
+prompt = "{prompt}"
+config = '''
+{config}
+'''
+
+[[double]]
+name = "a"
+
+[[file]]
+name = "step.sh"
+text = '''
+#!/bin/sh
+echo "a step"
+'''
+"#
+    ));
+    scene.doubles[0].answers = answers.iter().map(|file| AnswerTable::of(file)).collect();
+    scene
 }
 
 /// Carries the scene of a fixture through.

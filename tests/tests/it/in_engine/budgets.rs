@@ -6,13 +6,11 @@ use machine_spec::config::Price;
 use machine_spec::terminal::BudgetKind;
 use tests::scene::{AnswerTable, Scene, Stage};
 
-use super::act::{Acted, act_on, act_while, kind};
+use super::act::{Acted, act_on, act_while, kind, with_step};
 
 fn scene(before: &str, more: &str, answers: &[&str]) -> Scene {
-    let mut scene = Scene::read(&format!(
+    let config = format!(
         r#"
-prompt = "How many are there?"
-config = '''
 {before}
 [[provider]]
 name = "a"
@@ -20,21 +18,9 @@ dialect = "anthropic"
 model = "claude-test-1"
 base_url = "{{a}}"
 {more}
-'''
-
-[[double]]
-name = "a"
-
-[[file]]
-name = "step.sh"
-text = '''
-#!/bin/sh
-echo "a step"
-'''
 "#
-    ));
-    scene.doubles[0].answers = answers.iter().map(|file| AnswerTable::of(file)).collect();
-    scene
+    );
+    with_step("How many are there?", &config, answers)
 }
 
 const KEY: &str = "api_key_env = \"LOOPWRIGHT_TEST_KEY\"\n";

@@ -9,13 +9,11 @@ use machine_spec::model::Usage;
 use machine_spec::{Terminal, Transcript};
 use tests::scene::{AnswerTable, Scene, Stage};
 
-use super::act::{Acted, act_while, kind};
+use super::act::{Acted, act_while, kind, with_step};
 
 fn scene(more: &str, answers: &[&str]) -> Scene {
-    let mut scene = Scene::read(&format!(
+    let config = format!(
         r#"
-prompt = "rename --fast to --quick"
-config = '''
 [[provider]]
 name = "a"
 dialect = "anthropic"
@@ -38,21 +36,9 @@ command = ["echo", "done"]
 compact = "model"
 truncate = false
 {more}
-'''
-
-[[double]]
-name = "a"
-
-[[file]]
-name = "step.sh"
-text = '''
-#!/bin/sh
-echo "a step"
-'''
 "#
-    ));
-    scene.doubles[0].answers = answers.iter().map(|file| AnswerTable::of(file)).collect();
-    scene
+    );
+    with_step("rename --fast to --quick", &config, answers)
 }
 
 /// Earlier turns of the session: what was asked, and an answer of about so many tokens.
