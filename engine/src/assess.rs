@@ -138,10 +138,7 @@ impl Condition {
 }
 
 pub(crate) fn shortened(problem: &str) -> String {
-    match problem.char_indices().nth(LONGEST_PROBLEM) {
-        Some((at, _)) => format!("{}…", &problem[..at]),
-        None => problem.to_owned(),
-    }
+    machine_spec::wording::clipped(problem, LONGEST_PROBLEM)
 }
 
 /// Follows the calls of one response, so that each can be judged when it is complete.

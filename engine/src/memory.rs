@@ -10,6 +10,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use machine_spec::view::{Seen, View};
+use machine_spec::wording::clipped;
 use serde::{Deserialize, Serialize};
 
 /// How many memories are told at most.
@@ -56,7 +57,7 @@ pub fn worth_remembering(head: &View) -> Vec<String> {
         Seen::Said(_) | Seen::Results(_) => None,
     };
     let texts = head.messages().into_iter().filter_map(text);
-    texts.map(|text| cut(text.trim(), REMEMBERED)).filter(|text| !text.is_empty()).collect()
+    texts.map(|text| clipped(text.trim(), REMEMBERED)).filter(|text| !text.is_empty()).collect()
 }
 
 /// Memory as lines of JSON in a file.
@@ -136,7 +137,7 @@ fn best(known: &[String], query: &str) -> Option<String> {
     let mut answer = String::new();
     for (_, at) in hits.into_iter().take(HITS) {
         let one_line = known[at].split_whitespace().collect::<Vec<_>>().join(" ");
-        let line = format!("- {}\n", cut(&one_line, PIECE));
+        let line = format!("- {}\n", clipped(&one_line, PIECE));
         if answer.chars().count() + line.chars().count() > TOLD {
             break;
         }
@@ -149,13 +150,6 @@ fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     let long = words.filter(|word| word.chars().nth(SHORTEST_WORD - 1).is_some());
     long.map(str::to_lowercase).collect()
-}
-
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::frame::Frame;
 use crate::message::{CallResult, Entry, Origin, Outcome};
 use crate::transcript::Transcript;
 use crate::view::View;
+use crate::wording::clipped;
 
 /// What the run remembers of its compactions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -85,10 +86,7 @@ fn shorten(output: &mut String) {
     if output.chars().nth(STALE).is_none() {
         return;
     }
-    if let Some((end, _)) = output.char_indices().nth(STALE_LEFT) {
-        output.truncate(end);
-        output.push('…');
-    }
+    *output = clipped(output, STALE_LEFT);
 }
 
 /// Tokens of a window that input may fill: the rest is for the output.

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use crate::message::{CallResult, Outcome};
 use crate::view::{Seen, View};
+use crate::wording::clipped;
 
 /// Longest summary, in characters.
 const LONGEST: usize = 1_200;
@@ -44,7 +45,7 @@ pub fn summarise(view: &View) -> String {
             summary += &format!("\n{title}:\n- {}", lines[from..].join("\n- "));
         }
     }
-    cut_to(&summary, LONGEST)
+    clipped(&summary, LONGEST)
 }
 
 fn ending(result: &CallResult) -> String {
@@ -64,12 +65,5 @@ fn ending(result: &CallResult) -> String {
 
 fn quote(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
-    cut_to(&line.join(" "), QUOTE)
-}
-
-fn cut_to(text: &str, longest: usize) -> String {
-    match text.char_indices().nth(longest) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => String::from(text),
-    }
+    clipped(&line.join(" "), QUOTE)
 }

@@ -194,6 +194,15 @@ pub fn misfit(path: &str, problem: &str) -> String {
     )
 }
 
+/// A text of at most so many characters, with a mark where it is cut.
+#[must_use]
+pub fn clipped(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => String::from(text),
+    }
+}
+
 /// The head and the tail of a text that is too long to stand inline, and what became of the whole:
 /// a reference, or why there is none. The text is cut on character boundaries.
 #[must_use]

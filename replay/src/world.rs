@@ -225,7 +225,7 @@ struct Counts {
     approvals: usize,
     recalls: usize,
     refreshes: usize,
-    verdicts: usize,
+    shapes: usize,
     stores: usize,
     inputs: u64,
     frames: u64,
@@ -538,7 +538,7 @@ impl<'a> World<'a, MemorySink> {
             Effect::AskApproval { .. } => self.counts.approvals = nth,
             Effect::RecallMemory { .. } => self.counts.recalls = nth,
             Effect::RefreshCredential { .. } => self.counts.refreshes = nth,
-            Effect::CheckOutput { .. } => self.counts.verdicts = nth,
+            Effect::CheckOutput { .. } => self.counts.shapes = nth,
             Effect::CallModel { .. }
             | Effect::RunTool { .. }
             | Effect::StartTask { .. }
@@ -578,7 +578,7 @@ impl<'a> World<'a, MemorySink> {
                     Effect::AskApproval { .. } => self.counts.approvals += 1,
                     Effect::RecallMemory { .. } => self.counts.recalls += 1,
                     Effect::RefreshCredential { .. } => self.counts.refreshes += 1,
-                    Effect::CheckOutput { .. } => self.counts.verdicts += 1,
+                    Effect::CheckOutput { .. } => self.counts.shapes += 1,
                     Effect::StoreResult { .. } | Effect::FlushMemory { .. } => {
                         self.counts.stores += 1;
                     }

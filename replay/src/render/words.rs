@@ -1,5 +1,6 @@
 //! Phrases for data: short, quoted where they are somebody's words, cut where they are long.
 
+use machine_spec::wording::clipped;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,10 +27,7 @@ pub(super) fn quoted(text: &str, mode: Mode) -> String {
 /// JSON text as it stands, cut where it is long.
 pub(super) fn cut(text: &str, mode: Mode) -> String {
     let longest = if mode == Mode::Full { usize::MAX } else { SHORT };
-    match text.char_indices().nth(longest) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
+    clipped(text, longest)
 }
 
 /// Any data of the vocabulary: its word, and its members as `name=value`.

@@ -58,7 +58,7 @@ impl<S: Sink> World<'_, S> {
                 self.answer_now(Input::CredentialRefreshed { id, result });
             }
             Effect::CheckOutput { id, .. } => {
-                let verdict = next(&self.scenario.shapes, &mut self.counts.verdicts);
+                let verdict = next(&self.scenario.shapes, &mut self.counts.shapes);
                 let verdict = verdict.unwrap_or(OutputVerdict::Fits);
                 self.answer_now(Input::OutputChecked { id, verdict });
             }
