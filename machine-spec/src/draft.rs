@@ -104,7 +104,8 @@ impl Draft {
             }
             (ModelEvent::Failed(failure), _) => Heard::Broke(failure),
             (_, Ending::Said { .. }) => Heard::Unfit(Cause::OutOfOrder),
-            (ModelEvent::Delta { block, text }, Ending::Pending) => self.extend(block, &text),
+            // What can be taken down was taken down in place.
+            (ModelEvent::Delta { .. }, Ending::Pending) => Heard::Unfit(Cause::OutOfOrder),
             (ModelEvent::Began { .. }, Ending::Pending) => Heard::Fine,
             (ModelEvent::BlockBegan { block, kind }, Ending::Pending) => {
                 self.begin(block, kind, frame.config.limits.calls_per_response)
@@ -133,17 +134,17 @@ impl Draft {
         Heard::Fine
     }
 
-    fn extend(&mut self, block: u32, text: &str) -> Heard {
-        match self.blocks.get_mut(block as usize) {
-            Some(DraftBlock { kind: BlockKind::Opaque, .. }) | None => {
-                Heard::Unfit(Cause::OutOfOrder)
-            }
-            Some(DraftBlock { state: BlockState::Open, text: so_far, .. }) => {
-                so_far.push_str(text);
-                Heard::Fine
-            }
-            Some(_) => Heard::Unfit(Cause::OutOfOrder),
-        }
+    /// Appends a piece to its block; `false` where there is no such block, it takes no pieces, or it
+    /// is complete.
+    pub(crate) fn take_down(&mut self, block: u32, text: &str) -> bool {
+        let takes = |block: &&mut DraftBlock| {
+            matches!(block.state, BlockState::Open) && !matches!(block.kind, BlockKind::Opaque)
+        };
+        let open = match &self.ending {
+            Ending::Pending => self.blocks.get_mut(block as usize).filter(takes),
+            Ending::Said { .. } => None,
+        };
+        open.map(|open| open.text.push_str(text)).is_some()
     }
 
     fn finish(&mut self, block: u32, done: BlockEnd, frame: &mut Frame) -> Heard {

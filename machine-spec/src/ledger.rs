@@ -1,19 +1,36 @@
 //! The ledger of open effects: opened once, closed once, empty at the end (I03, I04).
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::effect::{Effect, EffectKind};
 use crate::ids::EffectId;
 use crate::input::InputKind;
 use crate::model::closed_enum;
 
-/// Open effects by id. Ids are handed out in order, so what was closed needs no memory.
+/// Open effects by id. Ids are handed out in order, so what was closed needs no memory, and what is
+/// open stays sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ledger {
     next: u64,
-    open: BTreeMap<EffectId, EffectKind>,
+    #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
+    open: Vec<(EffectId, EffectKind)>,
+}
+
+fn as_map<S: Serializer>(
+    open: &[(EffectId, EffectKind)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(open.iter().map(|(id, kind)| (id, kind)))
+}
+
+fn from_map<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(EffectId, EffectKind)>, D::Error> {
+    let open: BTreeMap<EffectId, EffectKind> = Deserialize::deserialize(deserializer)?;
+    Ok(open.into_iter().collect())
 }
 
 closed_enum! {
@@ -35,24 +52,23 @@ impl Ledger {
     pub(crate) fn open(&mut self, kind: EffectKind) -> EffectId {
         let id = EffectId(self.next);
         self.next += 1;
-        self.open.insert(id, kind);
+        self.open.push((id, kind));
         id
     }
 
     /// Closes an effect. Closing twice is our own mistake.
     pub(crate) fn close(&mut self, id: EffectId) {
-        let was = self.open.remove(&id);
-        debug_assert!(was.is_some(), "I04: {id} was closed twice");
+        let at = self.open.iter().position(|(open, _)| *open == id);
+        debug_assert!(at.is_some(), "I04: {id} was closed twice");
+        at.map(|at| self.open.remove(at));
     }
 
     /// The ledger with its open effects renamed to their rank, and the renaming. Whether anything
     /// was closed before is kept, as inputs can tell it.
     pub(crate) fn renamed(&self) -> (Ledger, BTreeMap<EffectId, EffectId>) {
-        let names = self.open.keys().enumerate().map(|(rank, id)| (*id, EffectId(rank as u64)));
-        let names: BTreeMap<EffectId, EffectId> = names.collect();
-        let kinds = self.open.values().enumerate();
-        let open: BTreeMap<_, _> =
-            kinds.map(|(rank, kind)| (EffectId(rank as u64), *kind)).collect();
+        let ranked = self.open.iter().zip(0..).map(|(open, rank)| (EffectId(rank), *open));
+        let names = ranked.clone().map(|(rank, (id, _))| (id, rank)).collect();
+        let open: Vec<_> = ranked.map(|(rank, (_, kind))| (rank, kind)).collect();
         let any_closed = u64::from(self.next > open.len() as u64);
         (Ledger { next: open.len() as u64 + any_closed, open }, names)
     }
@@ -61,8 +77,8 @@ impl Ledger {
     #[must_use]
     pub fn standing(&self, input: InputKind, id: Option<EffectId>) -> Standing {
         let Some(id) = id else { return Standing::Free };
-        match self.open.get(&id) {
-            Some(kind) if awaits(*kind, input) => Standing::Live,
+        match self.open.iter().find(|(open, _)| *open == id) {
+            Some((_, kind)) if awaits(*kind, input) => Standing::Live,
             Some(_) => Standing::Unknown,
             None if id.0 < self.next => Standing::Closed,
             None => Standing::Unknown,
@@ -71,7 +87,7 @@ impl Ledger {
 
     /// The open effects, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = (EffectId, EffectKind)> + '_ {
-        self.open.iter().map(|(id, kind)| (*id, *kind))
+        self.open.iter().copied()
     }
 
     /// Whether nothing is open.

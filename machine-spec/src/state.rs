@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::because::Passage;
 use crate::effect::Effect;
 use crate::frame::Frame;
+use crate::ids::EffectId;
+use crate::model::ModelEvent;
 use crate::rooms::{Room, RoomKind};
 use crate::terminal::Terminal;
 
@@ -70,6 +72,18 @@ impl State {
             | Room::Awaiting(_)
             | Room::Stopping(_) => None,
         }
+    }
+
+    /// Takes a piece of a response down in place, where nothing follows from it: no order, no door, no
+    /// refusal. Most inputs of a run are such pieces. `false` means that nothing was done, and that
+    /// [`step`](crate::step) has to judge the input; `step` itself begins with this.
+    #[inline]
+    pub fn take_down(&mut self, id: EffectId, event: &ModelEvent) -> bool {
+        let (Room::Parse(parse), ModelEvent::Delta { block, text }) = (&mut self.room, event)
+        else {
+            return false;
+        };
+        parse.call == id && parse.draft.take_down(*block, text)
     }
 
     /// The stable digest of this state; its cost does not grow with the conversation.

@@ -44,7 +44,12 @@ pub fn start(config: RunConfig) -> Step {
 
 /// Takes one input. Total: any input in any state yields a passage, a stay or a refusal that leaves
 /// the state untouched.
-pub fn step(state: State, input: Input) -> Step {
+pub fn step(mut state: State, input: Input) -> Step {
+    if let Input::ModelSaid { id, event } = &input
+        && state.take_down(*id, event)
+    {
+        return Step { state, effects: vec![], trail: vec![] };
+    }
     let State { mut frame, room } = state;
     let (from, on, id) = (room.kind(), input.kind(), input.answers());
     let mut out = Out::default();
@@ -157,7 +162,8 @@ fn time_is_up(room: Room, id: EffectId, frame: &mut Frame, out: &mut Out) -> Nex
 }
 
 fn walk(from: RoomKind, on: Trigger, first: Next, mut frame: Box<Frame>, mut out: Out) -> Step {
-    let mut trail = Vec::new();
+    // Most inputs open no door, the others a few.
+    let mut trail = Vec::with_capacity(if first.door.is_some() { MAX_PASSAGES } else { 0 });
     let (mut from, mut on, mut next, mut emitted) = (from, on, first, 0);
     while let Some(because) = next.door {
         let to = next.room.kind();

@@ -303,29 +303,53 @@ impl<'s> Arena<'s> {
         }
     }
 
-    /// The next piece of a response, or its end.
+    /// The next piece of a response, or its end. Pieces follow one another for as long as nothing
+    /// else is due.
     fn piece(&mut self, id: EffectId) {
-        let Some(at) = self.streams.iter().position(|stream| stream.id == id) else { return };
-        let stream = &mut self.streams[at];
-        let Some(piece) = stream.pieces.get(stream.next) else {
-            let stream = self.streams.swap_remove(at);
-            return self.tell(Input::ModelClosed { id, closure: stream.closure });
-        };
-        let events = Arc::clone(&piece.events);
-        stream.next += 1;
-        for event in events.iter() {
-            self.tell(Input::ModelSaid { id, event: event.clone() });
-            // The machine may have cancelled the response over it, or the process died.
-            if self.is_over() || !self.streams.iter().any(|stream| stream.id == id) {
-                return;
+        while let Some(at) = self.streams.iter().position(|stream| stream.id == id) {
+            let stream = &mut self.streams[at];
+            let Some(piece) = stream.pieces.get(stream.next) else {
+                let stream = self.streams.swap_remove(at);
+                return self.tell(Input::ModelClosed { id, closure: stream.closure });
+            };
+            let events = Arc::clone(&piece.events);
+            stream.next += 1;
+            let pause = match stream.pieces.get(stream.next) {
+                Some(piece) => piece.pause_ms,
+                None => stream.before_end_ms,
+            };
+            for event in events.iter() {
+                if self.took_down(id, event) {
+                    continue;
+                }
+                self.tell(Input::ModelSaid { id, event: event.clone() });
+                // The machine may have cancelled the response over it, or the process died.
+                if self.is_over() || !self.streams.iter().any(|stream| stream.id == id) {
+                    return;
+                }
             }
+            let at_ms = self.now.saturating_add(pause);
+            if self.queue.iter().any(|timed| timed.at_ms <= at_ms) {
+                return self.push(pause, Due::Piece(id));
+            }
+            self.now = at_ms;
         }
-        let next = self.streams.iter().find(|stream| stream.id == id);
-        let pause = next.map_or(0, |stream| match stream.pieces.get(stream.next) {
-            Some(piece) => piece.pause_ms,
-            None => stream.before_end_ms,
-        });
-        self.push(pause, Due::Piece(id));
+    }
+
+    /// Has the machine take a piece of text down in place, where nobody wants to see the step.
+    fn took_down(&mut self, id: EffectId, event: &ModelEvent) -> bool {
+        let watched = self.at_inputs || self.how.full || self.how.tape || !self.acts.is_empty();
+        let last = self.counts.inputs + 1 >= self.script.scenario.most_inputs;
+        if watched || last || !self.state.as_mut().is_some_and(|state| state.take_down(id, event)) {
+            return false;
+        }
+        self.counts.pieces += 1;
+        self.counts.inputs += 1;
+        self.script.note_progress(self.counts.inputs);
+        if let Err(breach) = self.watch.took_down(event) {
+            self.breach.get_or_insert(breach);
+        }
+        true
     }
 
     /// Tells the machine something, with whatever goes wrong there.

@@ -95,7 +95,7 @@ impl Govern {
     fn due(self, tokens: u64, fits: bool, frame: &mut Frame, out: &mut Out) -> Next {
         let sized = frame.candidate().filter(|candidate| candidate.context_window != 0);
         let due = sized.is_some_and(|candidate| tokens > threshold(candidate));
-        match plan(frame, false).filter(|_| due) {
+        match due.then(|| plan(frame, false)).flatten() {
             Some(cut) => self.compact(cut, frame, out),
             None if fits => self.freeze(Because::WithinBudget),
             None => self.truncate(tokens, frame, out),

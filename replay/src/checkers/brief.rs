@@ -38,15 +38,32 @@ pub(crate) enum Holds {
     Call(u64),
 }
 
-/// The beginning of a hash (FNV-1a).
+/// The beginning of a hash.
 pub(crate) const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Goes on with a hash.
-pub(crate) fn hash_on(mut hash: u64, text: &str) -> u64 {
-    for byte in text.as_bytes() {
-        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+/// What one byte further weighs.
+const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The powers of [`BASE`], from the zeroth to the eighth.
+const POWERS: [u64; 9] = {
+    let (mut powers, mut n) = ([1_u64; 9], 1);
+    while n < 9 {
+        powers[n] = powers[n - 1].wrapping_mul(BASE);
+        n += 1;
     }
-    hash
+    powers
+};
+
+/// Goes on with a hash. A polynomial over the bytes, so that it does not matter how a text is cut,
+/// and eight bytes are taken at once.
+pub(crate) fn hash_on(hash: u64, text: &str) -> u64 {
+    let (eights, rest) = text.as_bytes().as_chunks::<8>();
+    let hash = eights.iter().fold(hash, |hash, eight| {
+        let weighed = eight.iter().zip(POWERS[..8].iter().rev());
+        let sum = weighed.map(|(byte, power)| u64::from(*byte).wrapping_mul(*power));
+        sum.fold(hash.wrapping_mul(POWERS[8]), u64::wrapping_add)
+    });
+    rest.iter().fold(hash, |hash, byte| hash.wrapping_mul(BASE).wrapping_add(u64::from(*byte)))
 }
 
 /// The hash of a text.
@@ -77,7 +94,8 @@ impl Brief {
         }
     }
 
-    fn of_event(event: &ModelEvent, so_far: impl Fn(u32) -> Option<u64>) -> Brief {
+    #[inline]
+    pub(super) fn of_event(event: &ModelEvent, so_far: impl Fn(u32) -> Option<u64>) -> Brief {
         match event {
             ModelEvent::Delta { block, text } => {
                 let hash = so_far(*block).map_or(0, |hash| hash_on(hash, text));
@@ -100,6 +118,26 @@ impl Brief {
             | ModelEvent::Usage(_)
             | ModelEvent::Finished { .. }
             | ModelEvent::Failed(_) => Brief::Event,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{hash_of, hash_on};
+
+    proptest! {
+        #[test]
+        fn a_hash_does_not_depend_on_the_cuts(text in "[ -~]{0,40}", at in 0_usize..41) {
+            let (head, tail) = text.split_at(at.min(text.len()));
+            prop_assert_eq!(hash_on(hash_of(head), tail), hash_of(&text));
+        }
+
+        #[test]
+        fn another_text_has_another_hash(one in "[ -~]{0,40}", other in "[ -~]{0,40}") {
+            prop_assert_eq!(one == other, hash_of(&one) == hash_of(&other));
         }
     }
 }

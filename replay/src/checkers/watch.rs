@@ -6,7 +6,7 @@ use machine_spec::input::ToolStatus;
 use machine_spec::ledger::awaited_id;
 use machine_spec::limits::Limits;
 use machine_spec::message::{Aside, Block, CallResult, Entry, Origin, Outcome, Reply, Wholeness};
-use machine_spec::model::Safety;
+use machine_spec::model::{ModelEvent, Safety};
 use machine_spec::view::View;
 use machine_spec::{
     Effect, EffectKind, Input, Notice, Owner, Passage, RunConfig, State, Step, Transcript, bound,
@@ -166,10 +166,21 @@ impl Watch {
     /// Takes down what an input says before it is stepped.
     #[inline]
     pub(crate) fn hear(&self, input: &Input) -> Brief {
-        Brief::of(input, |block| {
-            let heard = self.blocks.get(block as usize)?;
-            matches!(heard.holds, Holds::Call(_)).then_some(heard.args)
-        })
+        Brief::of(input, |block| self.args_so_far(block))
+    }
+
+    /// The hash of the arguments of an open call.
+    fn args_so_far(&self, block: u32) -> Option<u64> {
+        let heard = self.blocks.get(block as usize)?;
+        matches!(heard.holds, Holds::Call(_)).then_some(heard.args)
+    }
+
+    /// Takes down a piece that the machine took down in place.
+    #[inline]
+    pub(crate) fn took_down(&mut self, event: &ModelEvent) -> Judged {
+        self.inputs += 1;
+        let brief = Brief::of_event(event, |block| self.args_so_far(block));
+        self.accept(brief)
     }
 
     /// Judges what came of an input.
