@@ -249,7 +249,8 @@ impl Board {
             }
             let turn = match slot.safety {
                 Safety::Concurrent => true,
-                Safety::Exclusive => all_settled || active(Defect::IgnoresBarrier),
+                // Later ones may run already: before an edit this one was concurrent (T03).
+                Safety::Exclusive => all_settled && running == 0 || active(Defect::IgnoresBarrier),
             };
             if queued && turn && message.lets(slot.safety) && running < limit {
                 running += usize::from(slot.start(frame, out));

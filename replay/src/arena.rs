@@ -69,6 +69,10 @@ pub struct Outcome {
     pub requests: u64,
     /// Questions that hooks were asked.
     pub hooks: u32,
+    /// Questions whether a call may run.
+    pub approvals: u32,
+    /// Results and memories that were to be put aside.
+    pub stores: u32,
     /// Compactions that were ordered.
     pub compactions: u32,
     /// The first broken law.
@@ -261,6 +265,8 @@ impl<'s> Arena<'s> {
             executions: self.watch.executions(),
             requests: self.watch.requests(),
             hooks: self.counts.hooks,
+            approvals: self.counts.approvals as u32,
+            stores: self.counts.stores as u32,
             compactions: self.counts.compactions,
             breach: self.breach,
             trouble: self.trouble,

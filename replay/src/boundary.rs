@@ -349,6 +349,15 @@ fn at_effects(whole: &Outcome, all: &mut Vec<Vec<Placed>>) {
             all.push(vec![Placed::new(fault, Seam::Hook(question))]);
         }
     }
+    let late = [1, 10, 10_000].map(|by_ms| Fault::ApprovalLate { by_ms });
+    for question in 1..=whole.approvals {
+        for fault in [Fault::ApprovalHang].into_iter().chain(late) {
+            all.push(vec![Placed::new(fault, Seam::Approval(question))]);
+        }
+    }
+    for thing in 1..=whole.stores {
+        all.push(vec![Placed::new(Fault::StoreFails, Seam::Store(thing))]);
+    }
     for compaction in 1..=whole.compactions {
         all.push(vec![Placed::new(Fault::CompactionFails, Seam::Compaction(compaction))]);
     }

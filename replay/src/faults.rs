@@ -57,6 +57,15 @@ pub enum Fault {
     HookHang,
     /// The hook breaks down.
     HookFail,
+    /// Nobody decides about the call in time.
+    ApprovalHang,
+    /// Somebody decides later than planned.
+    ApprovalLate {
+        /// By so many milliseconds.
+        by_ms: u64,
+    },
+    /// What should be put aside cannot be.
+    StoreFails,
     /// The conversation cannot be summarised.
     CompactionFails,
     /// The answer comes a second time.
@@ -108,6 +117,10 @@ pub enum Seam {
     Tool(u32),
     /// At a question to a hook.
     Hook(u32),
+    /// At a question whether a call may run.
+    Approval(u32),
+    /// At something that is put aside.
+    Store(u32),
     /// At a compaction.
     Compaction(u32),
     /// At an input of the run.
@@ -129,6 +142,10 @@ pub enum SeamKind {
     Tool,
     /// See [`Seam::Hook`].
     Hook,
+    /// See [`Seam::Approval`].
+    Approval,
+    /// See [`Seam::Store`].
+    Store,
     /// See [`Seam::Compaction`].
     Compaction,
     /// See [`Seam::Input`].
@@ -181,6 +198,8 @@ impl Placed {
             }
             Seam::Tool(_)
             | Seam::Hook(_)
+            | Seam::Approval(_)
+            | Seam::Store(_)
             | Seam::Compaction(_)
             | Seam::Input(_)
             | Seam::Frame(_) => None,
@@ -210,6 +229,9 @@ impl Fault {
         Fault::ToolLate { by_ms: 1 },
         Fault::HookHang,
         Fault::HookFail,
+        Fault::ApprovalHang,
+        Fault::ApprovalLate { by_ms: 1 },
+        Fault::StoreFails,
         Fault::CompactionFails,
         Fault::AnswerRepeated,
         Fault::AnswerLate { behind: 1 },
@@ -241,6 +263,8 @@ impl Fault {
                 SeamKind::Tool
             }
             Fault::HookHang | Fault::HookFail => SeamKind::Hook,
+            Fault::ApprovalHang | Fault::ApprovalLate { .. } => SeamKind::Approval,
+            Fault::StoreFails => SeamKind::Store,
             Fault::CompactionFails => SeamKind::Compaction,
             Fault::AnswerRepeated
             | Fault::AnswerLate { .. }
@@ -274,6 +298,9 @@ impl Fault {
             Fault::ToolLate { .. } => "tool_late",
             Fault::HookHang => "hook_hang",
             Fault::HookFail => "hook_fail",
+            Fault::ApprovalHang => "approval_hang",
+            Fault::ApprovalLate { .. } => "approval_late",
+            Fault::StoreFails => "store_fails",
             Fault::CompactionFails => "compaction_fails",
             Fault::AnswerRepeated => "answer_repeated",
             Fault::AnswerLate { .. } => "answer_late",
@@ -297,6 +324,8 @@ impl Seam {
             Seam::Answer(_) => SeamKind::Answer,
             Seam::Tool(_) => SeamKind::Tool,
             Seam::Hook(_) => SeamKind::Hook,
+            Seam::Approval(_) => SeamKind::Approval,
+            Seam::Store(_) => SeamKind::Store,
             Seam::Compaction(_) => SeamKind::Compaction,
             Seam::Input(_) => SeamKind::Input,
             Seam::Frame(_) => SeamKind::Frame,
@@ -312,6 +341,8 @@ impl fmt::Display for SeamKind {
             SeamKind::Answer => "an answer",
             SeamKind::Tool => "a run of a tool",
             SeamKind::Hook => "a question to a hook",
+            SeamKind::Approval => "a question whether a call may run",
+            SeamKind::Store => "something put aside",
             SeamKind::Compaction => "a compaction",
             SeamKind::Input => "an input",
             SeamKind::Frame => "a frame",
@@ -327,6 +358,8 @@ impl fmt::Display for Seam {
             Seam::Answer(n) => write!(f, "answer {n}"),
             Seam::Tool(n) => write!(f, "run {n} of a tool"),
             Seam::Hook(n) => write!(f, "question {n} to a hook"),
+            Seam::Approval(n) => write!(f, "question {n} whether a call may run"),
+            Seam::Store(n) => write!(f, "the {n}. thing put aside"),
             Seam::Compaction(n) => write!(f, "compaction {n}"),
             Seam::Input(n) => write!(f, "input {n}"),
             Seam::Frame(n) => write!(f, "frame {n}"),

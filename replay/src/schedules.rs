@@ -1,4 +1,5 @@
-//! Schedules: every order in which a response goes on, its calls end, and cancelled calls settle.
+//! Schedules: every order in which a response goes on, its calls are decided about, end and are put
+//! aside, and cancelled calls settle.
 //!
 //! The orders of a scenario are a graph of states: two orders that lead to the same state go on
 //! alike (the reduction), so the graph is small while the orders in it are many. They are counted,
@@ -7,7 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use machine_spec::ids::{CallId, EffectId};
-use machine_spec::input::{Compaction, HookAnswer, InterruptedBy, ToolReport, ToolStatus};
+use machine_spec::input::{
+    Compaction, Decision, HookAnswer, InterruptedBy, OutputVerdict, Recall, Refresh, Stored,
+    ToolReport, ToolStatus,
+};
 use machine_spec::invariants;
 use machine_spec::model::{Closure, ModelEvent};
 use machine_spec::{Digest, Effect, EffectKind, Input, RoomKind, State, Step, step, summary};
@@ -58,8 +62,7 @@ pub fn orders(scenario: &Scenario, library: &Library) -> Result<Orders, BadPlan>
         return Err(BadPlan::new("user", "expected that the user says something"));
     };
     let begun = script.start();
-    let first =
-        Node { state: begun, answer: 0, at: 0, calls: BTreeMap::new(), summary: String::new() };
+    let first = Node { state: begun, answer: 0, at: 0, answers: BTreeMap::new() };
     let walked = walk.take(&first, said).and_then(|node| walk.walk(&node));
     let mut orders = walk.orders;
     orders.states = walk.known.len() as u64;
@@ -85,10 +88,8 @@ struct Node {
     answer: u32,
     /// Events of the response that were said.
     at: usize,
-    /// The calls that run, with what they will say.
-    calls: BTreeMap<EffectId, ToolReport>,
-    /// What the compaction that was ordered last comes to.
-    summary: String,
+    /// What every open order will be answered with, whenever that is.
+    answers: BTreeMap<EffectId, Input>,
 }
 
 /// What all orders from a state on come to.
@@ -141,26 +142,11 @@ impl Walk<'_> {
         for (id, kind) in node.state.frame().ledger().iter() {
             match kind {
                 EffectKind::CallModel => all.push(self.said(node, id)),
-                EffectKind::RunTool => {
-                    let report = node.calls.get(&id).cloned();
-                    let report = report.unwrap_or_else(lost);
-                    all.push(Input::ToolReturned { id, report });
-                }
-                EffectKind::AskHook => {
-                    all.push(Input::HookAnswered { id, answer: HookAnswer::Allowed });
-                }
-                EffectKind::Compact => {
-                    let result = Compaction::Summarised {
-                        text: node.summary.clone(),
-                        archive: String::new(),
-                    };
-                    all.push(Input::Compacted { id, result });
-                }
                 // A wait passes when nothing else can come: its time is the machine's own.
                 EffectKind::SetTimer if node.state.frame().ledger().iter().count() == 1 => {
                     all.push(Input::TimerFired { id });
                 }
-                _ => {}
+                _ => all.extend(node.answers.get(&id).cloned()),
             }
         }
         all
@@ -226,8 +212,8 @@ impl Walk<'_> {
         let mut next = node.clone();
         if let Input::ModelSaid { .. } = &input {
             next.at += 1;
-        } else if let Input::ToolReturned { id, .. } = &input {
-            next.calls.remove(id);
+        } else if let Some(id) = input.answers() {
+            next.answers.remove(&id);
         }
         let after = step(node.state.clone(), input.clone());
         invariants::check(&node.state, &input, &after)?;
@@ -236,23 +222,61 @@ impl Walk<'_> {
             if let Effect::CallModel { .. } = effect {
                 next.answer += 1;
                 next.at = 0;
-            } else if let Effect::RunTool { id, call, name, .. } = effect {
-                next.calls.insert(*id, says(*call, name));
-            } else if let Effect::Compact { head, .. } = effect {
-                next.summary = summary::summarise(head);
             }
+            next.answers.extend(answer(effect));
         }
         next.state = state;
         Ok(next)
     }
 }
 
-/// What a call says, whenever it ends: its own number tells the results apart.
-fn says(call: CallId, name: &str) -> ToolReport {
-    ToolReport::new(ToolStatus::Succeeded, format!("{name} {call}"))
-}
-
-/// What is told of a call whose start was not seen.
-fn lost() -> ToolReport {
-    ToolReport::new(ToolStatus::Cancelled, "")
+/// What an order will be answered with, whenever that is: its call tells the answers apart, so that
+/// one that went astray shows in the history.
+fn answer(effect: &Effect) -> Option<(EffectId, Input)> {
+    let kept = |call: CallId| Stored::Kept { reference: format!("kept/{call}") };
+    let (id, input) = match effect {
+        Effect::RunTool { id, call, name, .. } => {
+            let report = ToolReport::new(ToolStatus::Succeeded, format!("{name} {call}"));
+            (*id, Input::ToolReturned { id: *id, report })
+        }
+        Effect::AskHook { id, .. } => {
+            (*id, Input::HookAnswered { id: *id, answer: HookAnswer::Allowed })
+        }
+        Effect::AskApproval { id, call, .. } => {
+            let decision = match call.0 % 3 {
+                0 => Decision::Denied { reason: format!("not {call}") },
+                _ => Decision::Allowed,
+            };
+            (*id, Input::ApprovalGiven { id: *id, decision })
+        }
+        Effect::StoreResult { id, call, .. } => {
+            (*id, Input::ResultStored { id: *id, result: kept(*call) })
+        }
+        Effect::Compact { id, head, .. } => {
+            let (text, archive) = (summary::summarise(head), String::new());
+            (*id, Input::Compacted { id: *id, result: Compaction::Summarised { text, archive } })
+        }
+        Effect::CheckOutput { id, .. } => {
+            (*id, Input::OutputChecked { id: *id, verdict: OutputVerdict::Fits })
+        }
+        Effect::RecallMemory { id, .. } => {
+            (*id, Input::MemoryRecalled { id: *id, result: Recall::Nothing })
+        }
+        Effect::FlushMemory { id, .. } => {
+            (*id, Input::MemoryFlushed { id: *id, result: kept(CallId(0)) })
+        }
+        Effect::RefreshCredential { id, .. } => {
+            (*id, Input::CredentialRefreshed { id: *id, result: Refresh::Refreshed })
+        }
+        // When a task ends is for the history to tell: its orders are not one.
+        Effect::StartTask { .. }
+        | Effect::CallModel { .. }
+        | Effect::SetTimer { .. }
+        | Effect::Cancel { .. }
+        | Effect::Detach { .. }
+        | Effect::Notify(_)
+        | Effect::Reject(_)
+        | Effect::Finish(_) => return None,
+    };
+    Some((id, input))
 }

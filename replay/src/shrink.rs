@@ -3,6 +3,7 @@
 //! It works on the plan, never on opaque choices. Every candidate is validated first, and a response
 //! stays one that a decoder could have made, so no impossible plan survives.
 
+use machine_spec::config::ToolKind;
 use machine_spec::limits::Limits;
 use machine_spec::model::{BlockEnd, BlockKind, ModelEvent};
 
@@ -189,7 +190,13 @@ fn moved_up(at: Seam, gone: u32) -> Seam {
         Seam::Byte { answer, byte } => Seam::Byte { answer: up(answer), byte },
         Seam::Event { answer, event } => Seam::Event { answer: up(answer), event },
         Seam::Answer(answer) => Seam::Answer(up(answer)),
-        Seam::Tool(_) | Seam::Hook(_) | Seam::Compaction(_) | Seam::Input(_) | Seam::Frame(_) => at,
+        Seam::Tool(_)
+        | Seam::Hook(_)
+        | Seam::Approval(_)
+        | Seam::Store(_)
+        | Seam::Compaction(_)
+        | Seam::Input(_)
+        | Seam::Frame(_) => at,
     }
 }
 
@@ -229,6 +236,8 @@ fn earlier(at: Seam) -> Vec<Seam> {
         Seam::Frame(n) => fewer(n).map(Seam::Frame).collect(),
         Seam::Tool(n) => fewer(n).map(Seam::Tool).collect(),
         Seam::Hook(n) => fewer(n).map(Seam::Hook).collect(),
+        Seam::Approval(n) => fewer(n).map(Seam::Approval).collect(),
+        Seam::Store(n) => fewer(n).map(Seam::Store).collect(),
         Seam::Compaction(n) => fewer(n).map(Seam::Compaction).collect(),
         Seam::Answer(n) => fewer(n).map(Seam::Answer).collect(),
         Seam::Event { answer, event } => {
@@ -250,6 +259,17 @@ fn without_configuration(plan: &Scenario) -> Vec<Scenario> {
     }
     if !config.system.is_empty() {
         all.push(changed(plan, |plan| plan.config.system.clear()));
+    }
+    if !config.output_schema.is_empty() {
+        all.push(changed(plan, |plan| plan.config.output_schema.clear()));
+    }
+    if config.deferred.is_some() {
+        all.push(changed(plan, |plan| plan.config.deferred = None));
+    }
+    for n in 0..config.tools.len() {
+        if config.tools[n].kind != ToolKind::Plain {
+            all.push(changed(plan, |plan| plan.config.tools[n].kind = ToolKind::Plain));
+        }
     }
     if !config.force_tool.is_empty() {
         all.push(changed(plan, |plan| plan.config.force_tool.clear()));
@@ -307,11 +327,7 @@ fn without_plans(plan: &Scenario) -> Vec<Scenario> {
             all.push(changed(plan, |plan| plan.hooks[n].delays_ms.clear()));
         }
     }
-    if !plan.compactions.is_empty() {
-        all.push(changed(plan, |plan| {
-            plan.compactions.pop();
-        }));
-    }
+    all.extend(without_last(plan));
     if !plan.verdicts.is_empty() {
         all.push(changed(plan, |plan| plan.verdicts.clear()));
         all.push(changed(plan, |plan| {
@@ -319,6 +335,20 @@ fn without_plans(plan: &Scenario) -> Vec<Scenario> {
         }));
     }
     all
+}
+
+/// Plans without the last of what is answered in order.
+fn without_last(plan: &Scenario) -> Vec<Scenario> {
+    let popped = |any: bool, pop: fn(&mut Scenario)| any.then(|| changed(plan, pop));
+    let all = [
+        popped(!plan.compactions.is_empty(), |plan| drop(plan.compactions.pop())),
+        popped(!plan.approvals.is_empty(), |plan| drop(plan.approvals.pop())),
+        popped(!plan.recalls.is_empty(), |plan| drop(plan.recalls.pop())),
+        popped(!plan.refreshes.is_empty(), |plan| drop(plan.refreshes.pop())),
+        popped(!plan.shapes.is_empty(), |plan| drop(plan.shapes.pop())),
+        popped(!plan.stores.is_empty(), |plan| drop(plan.stores.pop())),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 fn shorter_texts(plan: &Scenario) -> Vec<Scenario> {

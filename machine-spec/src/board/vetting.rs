@@ -53,6 +53,7 @@ impl Slot {
     fn edit(&mut self, args: &str, facts: &CallFacts, frame: &Frame, out: &mut Out) {
         self.args = Arc::from(args);
         self.canonical = canonical(facts);
+        self.safety = facts.safety;
         self.permission = facts.permission.clone();
         self.lacks = facts.lacks.clone();
         self.edited = true;

@@ -37,8 +37,8 @@ pub const EDGES: &[Edge] = {
     &[
         // Idle: nothing was said yet.
         on(R::Idle, I::UserSaid, B::UserSpoke, R::Absorb, &[SetTimer]),
-        on(R::Idle, I::UserSaid, B::CallResumed, R::Gate, &[]),
-        on(R::Idle, I::UserSaid, B::DeferredToolGone, R::Decide, &[]),
+        on(R::Idle, I::UserSaid, B::CallResumed, R::Gate, &[SetTimer]),
+        on(R::Idle, I::UserSaid, B::DeferredToolGone, R::Decide, &[SetTimer]),
         on(R::Idle, I::Interrupted, B::Interrupted, R::Feedback, &[Notify]),
         // s1: what is new?
         onward(R::Absorb, B::InputAbsorbed, R::View, &[Notify]),
@@ -65,8 +65,8 @@ pub const EDGES: &[Edge] = {
         on(R::Clearing, I::MemoryFlushed, B::CompactionVetoed, R::Govern, &[Notify]),
         on(R::Clearing, I::MemoryFlushed, B::CompactionVetoed, R::Decide, &[Notify]),
         on(R::Clearing, I::HookAnswered, B::HeadCleared, R::Compacting, &[Compact, Notify]),
-        on(R::Clearing, I::HookAnswered, B::CompactionVetoed, R::Govern, &[]),
-        on(R::Clearing, I::HookAnswered, B::CompactionVetoed, R::Decide, &[]),
+        on(R::Clearing, I::HookAnswered, B::CompactionVetoed, R::Govern, &[Notify]),
+        on(R::Clearing, I::HookAnswered, B::CompactionVetoed, R::Decide, &[Notify]),
         on(R::Clearing, I::TimerFired, B::Interrupted, R::Feedback, &[Cancel, Notify]),
         // s3, alcove: what came back?
         on(R::Compacting, I::Interrupted, B::Interrupted, R::Feedback, &[Cancel, Notify]),
@@ -85,7 +85,7 @@ pub const EDGES: &[Edge] = {
         on(R::Parse, I::ModelSaid, B::NoCalls, R::Decide, &[Cancel, Notify]),
         on(R::Parse, I::ModelSaid, B::StreamBroke, R::Recover, &[Cancel]),
         on(R::Parse, I::ModelClosed, B::CallsRequested, R::Gate, &[Cancel, Notify]),
-        on(R::Parse, I::ModelClosed, B::NoCalls, R::Decide, &[Notify]),
+        on(R::Parse, I::ModelClosed, B::NoCalls, R::Decide, &[Cancel, Notify]),
         on(R::Parse, I::ModelClosed, B::StreamBroke, R::Recover, &[]),
         on(R::Parse, I::TimerFired, B::Interrupted, R::Settling, &[SetTimer, Cancel, Notify]),
         on(R::Parse, I::TimerFired, B::Interrupted, R::Feedback, &[Cancel, Notify]),
@@ -111,15 +111,15 @@ pub const EDGES: &[Edge] = {
         on(R::Backoff, I::TimerFired, B::RetryDue, R::Freeze, &[]),
         on(R::Backoff, I::TimerFired, B::Interrupted, R::Feedback, &[Cancel, Notify]),
         // s6, alcove: may it run?
-        onward(R::Gate, B::CallsStarted, R::Batch, &[RunTool, AskApproval, AskHook, Notify]),
-        onward(R::Gate, B::NothingToRun, R::Feedback, &[StartTask, Notify]),
+        onward(R::Gate, B::CallsStarted, R::Batch, &[RunTool, StartTask, AskApproval, AskHook, Notify]),
+        onward(R::Gate, B::NothingToRun, R::Feedback, &[StartTask, AskApproval, AskHook, Cancel, Notify]),
         // s6: what must run, in which order?
         on(R::Batch, I::Interrupted, B::Interrupted, R::Settling, &[SetTimer, Cancel, Notify]),
         on(R::Batch, I::Interrupted, B::Interrupted, R::Feedback, &[Cancel, Notify]),
-        on(R::Batch, I::ToolReturned, B::BatchComplete, R::Feedback, &[]),
-        on(R::Batch, I::ApprovalGiven, B::BatchComplete, R::Feedback, &[Cancel, Notify]),
-        on(R::Batch, I::ResultStored, B::BatchComplete, R::Feedback, &[Notify]),
-        on(R::Batch, I::HookAnswered, B::BatchComplete, R::Feedback, &[Cancel, Notify]),
+        on(R::Batch, I::ToolReturned, B::BatchComplete, R::Feedback, &[StartTask, Notify]),
+        on(R::Batch, I::ApprovalGiven, B::BatchComplete, R::Feedback, &[StartTask, Cancel, Notify]),
+        on(R::Batch, I::ResultStored, B::BatchComplete, R::Feedback, &[StartTask, Notify]),
+        on(R::Batch, I::HookAnswered, B::BatchComplete, R::Feedback, &[StartTask, Cancel, Notify]),
         on(R::Batch, I::TimerFired, B::Interrupted, R::Settling, &[SetTimer, Cancel, Notify]),
         on(R::Batch, I::TimerFired, B::Interrupted, R::Feedback, &[Cancel, Notify]),
         // s6, alcove: what became of what was running?

@@ -20,6 +20,9 @@ use crate::world::Trouble;
 /// How long a hook may take before it is given up, in milliseconds.
 const HOOK_DEADLINE_MS: u64 = 60_000;
 
+/// How long a call waits for somebody to decide about it, in milliseconds.
+const APPROVAL_DEADLINE_MS: u64 = 300_000;
+
 /// How long a tool may take before it is stopped, in milliseconds.
 const TOOL_DEADLINE_MS: u64 = 60_000;
 
@@ -84,13 +87,24 @@ impl Arena<'_> {
     fn decide(&mut self, id: EffectId) {
         let nth = nth(&mut self.counts.approvals);
         let planned = self.script.scenario.approvals.get(nth).cloned();
-        let Approval { decision, delay_ms } =
+        let Approval { mut decision, mut delay_ms } =
             planned.unwrap_or_else(|| Approval::at_once(Decision::NoVerdict));
+        let here = Seam::Approval(nth as u32 + 1);
+        while let Some(fault) = self.strikes(|placed| placed.at == here) {
+            if let Fault::ApprovalLate { by_ms } = fault {
+                delay_ms = delay_ms.saturating_add(by_ms);
+                break;
+            }
+            (decision, delay_ms) = (Decision::TimedOut, delay_ms.max(APPROVAL_DEADLINE_MS));
+        }
         self.push(delay_ms, Due::Input(Input::ApprovalGiven { id, decision }));
     }
 
     fn stored(&mut self) -> Stored {
         let nth = nth(&mut self.counts.stores);
+        if self.strikes(|placed| placed.at == Seam::Store(nth as u32 + 1)).is_some() {
+            return Stored::Failed { problem: "planned: store_fails".into() };
+        }
         let planned = self.script.scenario.stores.get(nth).cloned();
         planned.unwrap_or_else(|| Stored::Kept { reference: format!("stored/{nth}") })
     }

@@ -115,6 +115,11 @@ impl Scenario {
             ("tools", runs),
             ("hooks", self.hooks.iter().map(|plan| plan.answers.len()).sum()),
             ("compactions", self.compactions.len()),
+            ("approvals", self.approvals.len()),
+            ("recalls", self.recalls.len()),
+            ("refreshes", self.refreshes.len()),
+            ("shapes", self.shapes.len()),
+            ("stores", self.stores.len()),
             ("user", self.user.len()),
             ("verdicts", self.verdicts.len()),
         ] {
@@ -146,6 +151,9 @@ impl Scenario {
             let longest = plan.delays_ms.iter().copied().max().unwrap_or(0).max(plan.delay_ms);
             short(format!("hooks[{n}].delay_ms"), longest)?;
         }
+        for (n, approval) in self.approvals.iter().enumerate() {
+            short(format!("approvals[{n}].delay_ms"), approval.delay_ms)?;
+        }
         for (n, act) in self.user.iter().enumerate() {
             short(format!("user[{n}].plus_ms"), act.plus_ms)?;
         }
@@ -163,7 +171,7 @@ impl Scenario {
             format!("expected 1 to {}, found {}", PlanLimits::TIMES, placed.times)
         })?;
         let wait = match fault {
-            Fault::ToolLate { by_ms } => by_ms,
+            Fault::ToolLate { by_ms } | Fault::ApprovalLate { by_ms } => by_ms,
             Fault::RateLimited { retry_after_ms } => retry_after_ms.unwrap_or(0),
             Fault::AnswerLate { behind } => u64::from(behind),
             Fault::TornWrite { bytes } => bytes,
@@ -199,7 +207,7 @@ impl Scenario {
             Seam::Tool(n) => within(u64::from(n), 1, worst.tool_executions.max(1)),
             Seam::Hook(n) => within(u64::from(n), 1, worst.hook_runs.max(1)),
             Seam::Compaction(n) => within(u64::from(n), 1, worst.compactions.max(1)),
-            Seam::Input(n) => within(u64::from(n), 1, most),
+            Seam::Approval(n) | Seam::Store(n) | Seam::Input(n) => within(u64::from(n), 1, most),
             Seam::Frame(n) => within(u64::from(n), 0, most),
         }
     }
@@ -241,6 +249,9 @@ const fn ends(placed: &Placed) -> bool {
         | Fault::ToolLate { .. }
         | Fault::HookHang
         | Fault::HookFail
+        | Fault::ApprovalHang
+        | Fault::ApprovalLate { .. }
+        | Fault::StoreFails
         | Fault::CompactionFails
         | Fault::AnswerRepeated
         | Fault::AnswerLate { .. }

@@ -1,11 +1,16 @@
 //! Draws what a run is configured with, and what its tools, hooks and user do.
 
-use machine_spec::config::{Candidate, DeferredCall, HookSpec, Rule, RunConfig, ToolSpec};
+use machine_spec::config::{
+    Candidate, DeferredCall, FailMode, HookPoint, HookSpec, Rule, RunConfig, ToolKind, ToolSpec,
+};
 use machine_spec::ids::RuleId;
-use machine_spec::input::{Decision, HookAnswer, InterruptedBy, OutputVerdict, ToolStatus};
+use machine_spec::input::{
+    Decision, GrantScope, HookAnswer, InterruptedBy, OutputVerdict, Recall, Refresh, Stored,
+    ToolStatus,
+};
 use machine_spec::limits::Limits;
 use machine_spec::model::{ArgsVerdict, CallFacts, Permission, Safety};
-use machine_spec::policy::{Compactor, EarlyStart, Policy, Preset};
+use machine_spec::policy::{Compactor, Denial, EarlyStart, Policy, Preset, Tasks};
 use wire::Dialect;
 
 use super::Size;
@@ -42,7 +47,32 @@ pub(super) fn draw(chooser: &mut Chooser, size: Size) -> Scenario {
     let mut scenario = Scenario::new(config, Dialect::Anthropic, "go");
     scenario.afterwards = Afterwards::Text;
     scenario.most_inputs = 20_000;
+    for (name, safety, _) in TOOLS {
+        let permission = if size.configuration { permission(chooser) } else { Permission::Allow };
+        let plan = ToolPlan { safety, permission, ..ToolPlan::default() };
+        scenario.tools.insert(name.into(), plan);
+    }
     scenario
+}
+
+/// What the rules say about a tool: mostly nothing.
+fn permission(chooser: &mut Chooser) -> Permission {
+    match chooser.pick(16) {
+        0..=2 => Permission::Ask,
+        3 => Permission::Deny { reason: "not here".into() },
+        4 => Permission::OutOfScope,
+        _ => Permission::Allow,
+    }
+}
+
+/// What a tool is: mostly plain.
+fn kind(chooser: &mut Chooser) -> ToolKind {
+    match chooser.pick(10) {
+        0 => ToolKind::Task,
+        1 => ToolKind::ChildTask,
+        2 => ToolKind::Child,
+        _ => ToolKind::Plain,
+    }
 }
 
 fn candidate(n: u32, context_window: u64) -> Candidate {
@@ -61,21 +91,52 @@ fn vary(chooser: &mut Chooser, config: &mut RunConfig) {
     let window = [0, 0, 0, 200, 90, 45][chooser.pick(6) as usize];
     config.candidates = (0..1 + chooser.pick(3)).map(|n| candidate(n, window)).collect();
     config.limits = limits(chooser);
-    config.policy = Policy {
-        preset: *chooser.one_of(Preset::ALL).unwrap_or(&Preset::Balanced),
-        early_start: *chooser.one_of(EarlyStart::ALL).unwrap_or(&EarlyStart::Safe),
-        compact: *chooser.one_of(Compactor::ALL).unwrap_or(&Compactor::Off),
-        truncate: chooser.chance(1, 2),
-        ..Policy::default()
-    };
+    config.policy = policy(chooser);
+    for tool in &mut config.tools {
+        tool.kind = kind(chooser);
+    }
+    for candidate in &mut config.candidates {
+        candidate.refreshable = chooser.chance(1, 3);
+    }
     if chooser.chance(1, 4) {
         let tool = TOOLS[chooser.pick(3) as usize].0;
         config.rules = vec![Rule::new("go", &[tool])];
     }
-    let hooks = [0, 0, 1, 2][chooser.pick(4) as usize];
-    config.stop_hooks = (0..hooks).map(|n| HookSpec::new(&format!("h{n}"))).collect();
+    config.stop_hooks = hooks(chooser, "stop", 4);
+    config.tool_hooks = hooks(chooser, "tool", 8);
+    if let Some(hook) = config.tool_hooks.first_mut()
+        && chooser.chance(1, 2)
+    {
+        hook.on_failure = FailMode::Closed;
+    }
+    config.batch_hooks = hooks(chooser, "batch", 8);
+    config.compact_hooks = hooks(chooser, "compact", 8);
     if chooser.chance(1, 12) {
         config.force_tool = TOOLS[0].0.into();
+    }
+}
+
+/// One or two hooks in two of so many configurations.
+fn hooks(chooser: &mut Chooser, name: &str, one_of: u32) -> Vec<HookSpec> {
+    let count = match chooser.pick(one_of) {
+        n @ 0..=1 => n + 1,
+        _ => 0,
+    };
+    (0..count).map(|n| HookSpec::new(&format!("{name}{n}"))).collect()
+}
+
+fn policy(chooser: &mut Chooser) -> Policy {
+    let compact = *chooser.one_of(Compactor::ALL).unwrap_or(&Compactor::Off);
+    Policy {
+        preset: *chooser.one_of(Preset::ALL).unwrap_or(&Preset::Balanced),
+        early_start: *chooser.one_of(EarlyStart::ALL).unwrap_or(&EarlyStart::Safe),
+        compact,
+        truncate: chooser.chance(1, 2),
+        recall: chooser.chance(1, 8),
+        flush: compact != Compactor::Off && chooser.chance(1, 4),
+        wrap_up: chooser.chance(1, 4),
+        denial: *chooser.one_of(Denial::ALL).unwrap_or(&Denial::One),
+        tasks: *chooser.one_of(Tasks::ALL).unwrap_or(&Tasks::Wait),
     }
 }
 
@@ -101,6 +162,18 @@ fn limits(chooser: &mut Chooser) -> Limits {
         compact_failures: chooser.pick(3),
         // One configuration in a hundred cannot work, and says so.
         parallel_tools: if chooser.chance(1, 100) { 0 } else { 1 + chooser.pick(3) },
+        param_degrades: chooser.pick(2),
+        credential_refreshes: chooser.pick(2),
+        stream_fallbacks: chooser.pick(2),
+        anomalies: [0, 0, 0, 3][chooser.pick(4) as usize],
+        tasks: chooser.pick(4),
+        parallel_tasks: 1 + chooser.pick(2),
+        child_depth: chooser.pick(2),
+        // What a tool says is longer than four bytes.
+        inline_result_bytes: [1 << 20, 1 << 20, 4][chooser.pick(3) as usize],
+        tokens: [0, 0, 0, 40][chooser.pick(4) as usize],
+        wall_ms: [0, 0, 0, 30][chooser.pick(4) as usize],
+        task_wait_ms: [1, 5, 1_000][chooser.pick(3) as usize],
         inbox: 1 + chooser.pick(2),
         user_messages: 1 + chooser.pick(4),
         ..Limits::default()
@@ -109,13 +182,16 @@ fn limits(chooser: &mut Chooser) -> Limits {
 
 /// Draws what tools, hooks and the user do.
 pub(super) fn draw_world(chooser: &mut Chooser, size: Size, scenario: &mut Scenario) {
-    for (name, safety, _) in TOOLS {
+    for (name, ..) in TOOLS {
         let runs = (0..if size.configuration { 1 + chooser.pick(3) } else { 1 })
             .map(|n| tool_run(chooser, size, name, n))
             .collect();
-        scenario.tools.insert(name.into(), ToolPlan { safety, runs, ..ToolPlan::default() });
+        if let Some(plan) = scenario.tools.get_mut(name) {
+            plan.runs = runs;
+        }
     }
-    scenario.hooks = scenario.config.stop_hooks.iter().map(|_| hook_plan(chooser)).collect();
+    let points: Vec<HookPoint> = scenario.config.hooks().map(|(_, point, _)| point).collect();
+    scenario.hooks = points.into_iter().map(|point| hook_plan(chooser, point)).collect();
     if !scenario.config.rules.is_empty()
         && let Act::Says { rules, .. } = &mut scenario.user[0].act
     {
@@ -139,6 +215,19 @@ pub(super) fn draw_world(chooser: &mut Chooser, size: Size, scenario: &mut Scena
 
 /// Draws who has a say besides: a schema the answer must satisfy, a call an earlier run left pending.
 fn guests(chooser: &mut Chooser, scenario: &mut Scenario) {
+    scenario.approvals = (0..chooser.pick(5)).map(|_| approval(chooser)).collect();
+    scenario.stores = (0..chooser.pick(4)).map(|n| stored(chooser, n)).collect();
+    let refreshes = (0..chooser.pick(3)).map(|_| match chooser.chance(2, 3) {
+        true => Refresh::Refreshed,
+        false => Refresh::Failed { problem: "expired".into() },
+    });
+    scenario.refreshes = refreshes.collect();
+    let recalls = (0..chooser.pick(3)).map(|n| match chooser.pick(4) {
+        0 => Recall::Failed { problem: "gone".into() },
+        1 => Recall::Nothing,
+        _ => Recall::Found { text: format!("remembered {n}") },
+    });
+    scenario.recalls = recalls.collect();
     if chooser.chance(1, 10) {
         scenario.config.output_schema = "{}".into();
         scenario.config.limits.structured_retries = chooser.pick(3);
@@ -154,7 +243,47 @@ fn guests(chooser: &mut Chooser, scenario: &mut Scenario) {
         scenario.config.deferred = Some(call);
         let decisions = [Decision::Deferred, Decision::Allowed, Decision::NoVerdict];
         let decision = decisions[chooser.pick(3) as usize].clone();
-        scenario.approvals = vec![Approval::at_once(decision)];
+        scenario.approvals.insert(0, Approval::at_once(decision));
+    }
+}
+
+/// What somebody decides about a call, and when.
+fn approval(chooser: &mut Chooser) -> Approval {
+    let decision = match chooser.pick(12) {
+        0 => Decision::Denied { reason: "no".into() },
+        1 => Decision::TimedOut,
+        2 => Decision::Queued { ticket: "t".into() },
+        3 => Decision::Deferred,
+        4 => Decision::NoVerdict,
+        5 => {
+            let (args, facts) = edited(chooser);
+            Decision::Edited { args, facts }
+        }
+        6 => Decision::AllowedAlways { scope: GrantScope::Call },
+        7 => Decision::AllowedAlways { scope: GrantScope::Tool },
+        _ => Decision::Allowed,
+    };
+    Approval { decision, delay_ms: [0, 0, 3, 40][chooser.pick(4) as usize] }
+}
+
+/// The arguments that somebody puts in the place of the model's own, and the verdict over them: the
+/// same arguments are the same call, and they may be as wrong as any.
+fn edited(chooser: &mut Chooser) -> (String, CallFacts) {
+    let (args, verdict, safety) = match chooser.pick(3) {
+        0 => {
+            let wrong = ArgsVerdict::Invalid { path: "/n".into(), problem: "no".into() };
+            ("{\"n\":\"x\"}", wrong, Safety::Exclusive)
+        }
+        1 => ("{\"n\":98}", ArgsVerdict::Valid { canonical: 98 }, Safety::Concurrent),
+        _ => ("{\"n\":99}", ArgsVerdict::Valid { canonical: 99 }, Safety::Exclusive),
+    };
+    (args.into(), CallFacts::new(verdict, safety))
+}
+
+fn stored(chooser: &mut Chooser, n: u32) -> Stored {
+    match chooser.chance(1, 3) {
+        true => Stored::Failed { problem: "full".into() },
+        false => Stored::Kept { reference: format!("kept/{n}") },
     }
 }
 
@@ -181,14 +310,35 @@ fn tool_run(chooser: &mut Chooser, size: Size, name: &str, n: u32) -> ToolRun {
     }
 }
 
-fn hook_plan(chooser: &mut Chooser) -> HookPlan {
-    let answers = (0..1 + chooser.pick(3)).map(|_| match chooser.pick(8) {
+fn hook_plan(chooser: &mut Chooser, point: HookPoint) -> HookPlan {
+    let answers = (0..1 + chooser.pick(3)).map(|_| match point {
+        HookPoint::Tool => tool_hook_answer(chooser),
+        HookPoint::Stop | HookPoint::Batch | HookPoint::Compact => hook_answer(chooser),
+    });
+    let answers = answers.collect();
+    HookPlan { answers, delay_ms: u64::from(chooser.pick(3)), ..HookPlan::default() }
+}
+
+fn hook_answer(chooser: &mut Chooser) -> HookAnswer {
+    match chooser.pick(8) {
         0 | 1 => HookAnswer::Blocked { reason: "not yet".into() },
         2 => HookAnswer::Continued { context: "and".into() },
         3 => HookAnswer::Halted { reason: "stop".into() },
         4 => HookAnswer::Failed { problem: "broken".into() },
         _ => HookAnswer::Allowed,
-    });
-    let answers = answers.collect();
-    HookPlan { answers, delay_ms: u64::from(chooser.pick(3)), ..HookPlan::default() }
+    }
+}
+
+fn tool_hook_answer(chooser: &mut Chooser) -> HookAnswer {
+    match chooser.pick(10) {
+        0 => HookAnswer::Denied { reason: "never".into() },
+        1 => HookAnswer::Asked { reason: "is that wanted?".into() },
+        2 => {
+            let (args, facts) = edited(chooser);
+            HookAnswer::Edited { args, facts }
+        }
+        3 => HookAnswer::Deferred,
+        4 => hook_answer(chooser),
+        _ => HookAnswer::Allowed,
+    }
 }

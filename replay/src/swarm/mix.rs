@@ -62,6 +62,9 @@ fn vary(chooser: &mut Chooser, size: Size, fault: Fault) -> Fault {
         Fault::ToolLate { .. } => {
             Fault::ToolLate { by_ms: [1, 7, 90_000][chooser.pick(3) as usize] }
         }
+        Fault::ApprovalLate { .. } => {
+            Fault::ApprovalLate { by_ms: [1, 7, 90_000][chooser.pick(3) as usize] }
+        }
         Fault::AnswerLate { .. } => Fault::AnswerLate { behind: 1 + chooser.pick(8) },
         Fault::TornWrite { .. } => Fault::TornWrite { bytes: u64::from(chooser.pick(200)) },
         other => other,
@@ -87,6 +90,8 @@ fn place(chooser: &mut Chooser, fault: Fault, scenario: &Scenario) -> Option<Sea
         SeamKind::Answer => Seam::Answer(1 + chooser.pick(answers)),
         SeamKind::Tool => Seam::Tool(1 + chooser.pick(most(worst.tool_executions))),
         SeamKind::Hook => Seam::Hook(1 + chooser.pick(most(worst.hook_runs))),
+        SeamKind::Approval => Seam::Approval(1 + chooser.pick(4)),
+        SeamKind::Store => Seam::Store(1 + chooser.pick(4)),
         SeamKind::Compaction => Seam::Compaction(1 + chooser.pick(most(worst.compactions))),
         SeamKind::Input => Seam::Input(1 + chooser.pick(INPUTS)),
         SeamKind::Frame => Seam::Frame(1 + chooser.pick(INPUTS)),

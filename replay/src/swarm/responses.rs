@@ -1,5 +1,6 @@
 //! Draws what the provider says.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use machine_spec::model::{
@@ -10,12 +11,13 @@ use machine_spec::model::{
 use super::Size;
 use super::configuration::TOOLS;
 use crate::chooser::Chooser;
-use crate::scenario::{Afterwards, Answer, Scenario};
+use crate::scenario::{Afterwards, Answer, Scenario, ToolPlan};
 
 /// Draws the answers of a scenario.
 pub(super) fn draw(chooser: &mut Chooser, size: Size, scenario: &mut Scenario) {
     let count = 1 + chooser.pick(size.answers);
-    scenario.answers = (0..count).map(|n| answer(chooser, size, n)).collect();
+    let answers = (0..count).map(|n| answer(chooser, size, n, &scenario.tools)).collect();
+    scenario.answers = answers;
     if size.configuration {
         scenario.keep_ids = chooser.chance(1, 3);
         // Somebody who says the same for ever: only the bounds of the machine end that.
@@ -25,12 +27,15 @@ pub(super) fn draw(chooser: &mut Chooser, size: Size, scenario: &mut Scenario) {
     }
 }
 
-fn answer(chooser: &mut Chooser, size: Size, n: u32) -> Answer {
+/// What the tools are planned to be, by name.
+type Plans = BTreeMap<String, ToolPlan>;
+
+fn answer(chooser: &mut Chooser, size: Size, n: u32, plans: &Plans) -> Answer {
     if !size.configuration {
-        return Answer::said(calls(chooser, size, n));
+        return Answer::said(calls(chooser, size, n, plans));
     }
     match chooser.pick(12) {
-        0..=4 => Answer::said(calls(chooser, size, n)),
+        0..=4 => Answer::said(calls(chooser, size, n, plans)),
         5 | 6 => Answer::said(text(chooser, size, StopReason::EndOfTurn)),
         7 => Answer::said(text(chooser, size, StopReason::OutputLimit)),
         8 => {
@@ -76,7 +81,7 @@ fn blank(chooser: &mut Chooser) -> Vec<ModelEvent> {
     events
 }
 
-fn calls(chooser: &mut Chooser, size: Size, n: u32) -> Vec<ModelEvent> {
+fn calls(chooser: &mut Chooser, size: Size, n: u32, plans: &Plans) -> Vec<ModelEvent> {
     let mut events = Vec::new();
     let mut block = 0;
     if size.configuration && chooser.chance(1, 3) {
@@ -84,7 +89,12 @@ fn calls(chooser: &mut Chooser, size: Size, n: u32) -> Vec<ModelEvent> {
         block = 1;
     }
     for k in 0..1 + chooser.pick(size.calls) {
-        call(chooser, size, (n, k), block, &mut events);
+        let (name, args, facts) = call(chooser, size, (n, k), plans);
+        let kind = BlockKind::Call { wire_id: format!("w{n}{k}"), name: name.into() };
+        events.push(ModelEvent::BlockBegan { block, kind });
+        events.push(ModelEvent::Delta { block, text: args });
+        let done = BlockEnd::Call(facts);
+        events.push(ModelEvent::BlockDone { block, proof: Proof::BlockStop, done });
         block += 1;
     }
     let reason = match size.configuration && chooser.chance(1, 8) {
@@ -95,14 +105,14 @@ fn calls(chooser: &mut Chooser, size: Size, n: u32) -> Vec<ModelEvent> {
     events
 }
 
+/// A call: its tool, its arguments, and what is known about it.
 fn call(
     chooser: &mut Chooser,
     size: Size,
     (n, k): (u32, u32),
-    block: u32,
-    events: &mut Vec<ModelEvent>,
-) {
-    let (mut name, safety, _) = TOOLS[chooser.pick(TOOLS.len() as u32) as usize];
+    plans: &Plans,
+) -> (&'static str, String, CallFacts) {
+    let (mut name, ..) = TOOLS[chooser.pick(TOOLS.len() as u32) as usize];
     let mut args = format!("{{\"n\":{n},\"k\":{k}}}");
     let mut verdict = ArgsVerdict::Valid { canonical: u64::from(n * 16 + k + 1) };
     if size.configuration {
@@ -123,15 +133,14 @@ fn call(
             _ => {}
         }
     }
-    let wire_id = format!("w{n}{k}");
-    events.push(ModelEvent::BlockBegan {
-        block,
-        kind: BlockKind::Call { wire_id, name: name.into() },
-    });
-    events.push(ModelEvent::Delta { block, text: args });
-    let safety = if name == "nobody" { Safety::Exclusive } else { safety };
-    let done = BlockEnd::Call(CallFacts::new(verdict, safety));
-    events.push(ModelEvent::BlockDone { block, proof: Proof::BlockStop, done });
+    let facts = match plans.get(name) {
+        Some(plan) => {
+            let permission = plan.permission.clone();
+            CallFacts { permission, ..CallFacts::new(verdict, plan.safety) }
+        }
+        None => CallFacts::new(verdict, Safety::Exclusive),
+    };
+    (name, args, facts)
 }
 
 /// A small body on the Anthropic wire, for faults that strike at bytes.

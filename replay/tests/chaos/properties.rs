@@ -1,15 +1,16 @@
 //! Properties over scenarios: the three loops that hurt most, and what stands around them.
 
 use machine_spec::bound;
-use machine_spec::config::{HookSpec, Rule};
-use machine_spec::ids::RuleId;
-use machine_spec::input::HookAnswer;
-use machine_spec::model::ErrorClass;
-use machine_spec::policy::{Compactor, Preset};
+use machine_spec::config::{HookSpec, Rule, ToolKind};
+use machine_spec::ids::{RuleId, TaskId};
+use machine_spec::input::{Decision, HookAnswer};
+use machine_spec::model::{BlockEnd, ErrorClass, ModelEvent, Permission};
+use machine_spec::policy::{Compactor, Preset, Tasks};
+use machine_spec::{Effect, Notice};
 use proptest::prelude::*;
 use replay::arena::{How, Outcome, play_plan};
 use replay::faults::{Fault, Placed, Seam};
-use replay::scenario::{Act, HookPlan, Library, Scenario};
+use replay::scenario::{Act, Approval, HookPlan, Library, Scenario, ToolRun, What};
 use replay::swarm::scenario_of;
 
 /// A scenario of a seed, with no faults of its own.
@@ -28,6 +29,21 @@ fn hook_answers() -> impl Strategy<Value = HookAnswer> {
         "[a-z ]{0,12}".prop_map(|context| HookAnswer::Continued { context }),
         Just(HookAnswer::Failed { problem: "broken".into() }),
     ]
+}
+
+/// Makes every call of every response one that somebody must allow.
+fn ask_about_every_call(plan: &mut Scenario) {
+    for tool in plan.tools.values_mut() {
+        tool.permission = Permission::Ask;
+    }
+    for answer in &mut plan.answers {
+        let What::Said(events) = &mut answer.what else { continue };
+        for event in events {
+            if let ModelEvent::BlockDone { done: BlockEnd::Call(facts), .. } = event {
+                facts.permission = Permission::Ask;
+            }
+        }
+    }
 }
 
 /// Plays, and insists that every law holds and an end comes within the bound.
@@ -132,6 +148,80 @@ proptest! {
         if plan.validate(&Library::new()).is_ok() {
             played(&plan)?;
         }
+    }
+
+    #[test]
+    fn every_call_is_decided_about_once_and_runs_only_if_it_may(
+        mut plan in scenarios(),
+        decisions in prop::collection::vec((0_usize..5, 0_u64..50), 0..6),
+        late in prop::collection::vec((1_u32..5, 0_usize..2), 0..3),
+    ) {
+        // Nobody else has a say, so what runs was allowed.
+        plan.config.tool_hooks.clear();
+        (plan.config.deferred, plan.hooks) = (None, Vec::new());
+        for tool in &mut plan.config.tools {
+            tool.kind = ToolKind::Plain;
+        }
+        ask_about_every_call(&mut plan);
+        let decision = |n: usize| match n {
+            0 | 1 => Decision::Allowed,
+            2 => Decision::Denied { reason: "no".into() },
+            3 => Decision::TimedOut,
+            _ => Decision::Queued { ticket: "t".into() },
+        };
+        let allowed = decisions.iter().filter(|(n, _)| *n < 2).count();
+        plan.approvals = decisions
+            .into_iter()
+            .map(|(n, delay_ms)| Approval { decision: decision(n), delay_ms })
+            .collect();
+        let mut faults: Vec<Placed> = late
+            .into_iter()
+            .map(|(n, kind)| {
+                let fault = [Fault::ApprovalHang, Fault::ApprovalLate { by_ms: 9 }][kind];
+                Placed::new(fault, Seam::Approval(n))
+            })
+            .collect();
+        faults.sort_by_key(|placed| (placed.at, placed.fault));
+        faults.dedup_by_key(|placed| (placed.at, placed.fault));
+        plan.faults = faults;
+        let outcome = played(&plan)?;
+        prop_assert!(outcome.executions <= allowed, "{} ran", outcome.executions);
+    }
+
+    #[test]
+    fn every_task_is_reported_once_or_told_as_left_behind(
+        mut plan in scenarios(),
+        tasks in 1_u32..4,
+        policy in 0_usize..3,
+        delays in prop::collection::vec(0_u64..2_000, 1..4),
+    ) {
+        plan.config.policy.tasks = Tasks::ALL[policy % Tasks::ALL.len()];
+        (plan.config.limits.tasks, plan.config.limits.parallel_tasks) = (tasks, tasks);
+        for tool in &mut plan.config.tools {
+            tool.kind = ToolKind::Task;
+        }
+        for tool in plan.tools.values_mut() {
+            tool.permission = Permission::Allow;
+            tool.runs = delays
+                .iter()
+                .map(|delay_ms| ToolRun { delay_ms: *delay_ms, ..ToolRun::says("done") })
+                .collect();
+        }
+        let outcome = played(&plan)?;
+        let mut told: Vec<TaskId> = Vec::new();
+        let mut state = machine_spec::start(plan.config.clone());
+        for input in outcome.tape.iter().map(|told| told.input.clone()) {
+            state = machine_spec::step(state.state, input);
+            for effect in &state.effects {
+                if let Effect::Notify(Notice::TaskReported { task }) = effect {
+                    prop_assert!(!told.contains(task), "{task} is reported twice");
+                    told.push(*task);
+                }
+            }
+        }
+        let started = outcome.executions;
+        prop_assert!(told.len() <= started);
+        prop_assert!(started as u32 <= tasks);
     }
 
     #[test]

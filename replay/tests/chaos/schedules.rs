@@ -1,8 +1,8 @@
 //! Every order of completions, cancels and settlements leaves the same history.
 
-use machine_spec::config::{Candidate, RunConfig, ToolSpec};
+use machine_spec::config::{Candidate, HookSpec, RunConfig, ToolSpec};
 use machine_spec::model::{
-    ArgsVerdict, BlockEnd, BlockKind, CallFacts, ModelEvent, Proof, Safety, StopReason,
+    ArgsVerdict, BlockEnd, BlockKind, CallFacts, ModelEvent, Permission, Proof, Safety, StopReason,
 };
 use machine_spec::policy::EarlyStart;
 use replay::scenario::{Afterwards, Answer, Library, Scenario, derive};
@@ -12,7 +12,7 @@ use wire::Dialect;
 use crate::fixtures::runs;
 
 /// A response with these calls, one piece of arguments each.
-fn calls(safeties: &[Safety]) -> Vec<ModelEvent> {
+fn calls(safeties: &[Safety], permission: &Permission) -> Vec<ModelEvent> {
     let mut events = Vec::new();
     for (block, safety) in (0..).zip(safeties) {
         let name = match safety {
@@ -23,7 +23,8 @@ fn calls(safeties: &[Safety]) -> Vec<ModelEvent> {
         events.push(ModelEvent::BlockBegan { block, kind });
         events.push(ModelEvent::Delta { block, text: format!("{{\"n\":{block}}}") });
         let args = ArgsVerdict::Valid { canonical: u64::from(block) + 1 };
-        let done = BlockEnd::Call(CallFacts::new(args, *safety));
+        let permission = permission.clone();
+        let done = BlockEnd::Call(CallFacts { permission, ..CallFacts::new(args, *safety) });
         events.push(ModelEvent::BlockDone { block, proof: Proof::BlockStop, done });
     }
     events.push(ModelEvent::Finished { reason: StopReason::ToolUse, word: "tool_use".into() });
@@ -52,7 +53,7 @@ fn scenario(safeties: &[Safety], early_start: EarlyStart, parallel: u32) -> Scen
     config.policy.early_start = early_start;
     config.limits.parallel_tools = parallel;
     let mut scenario = Scenario::new(config, Dialect::Anthropic, "go");
-    scenario.answers = vec![Answer::said(calls(safeties))];
+    scenario.answers = vec![Answer::said(calls(safeties, &Permission::Allow))];
     scenario.afterwards = Afterwards::Text;
     scenario
 }
@@ -88,6 +89,26 @@ fn parallel_and_early_started_calls_leave_one_history_in_every_order() {
 fn five_calls_at_once_come_back_in_every_order() {
     let orders = walked(&scenario(&[Safety::Concurrent; 5], EarlyStart::Off, 10));
     assert_eq!(orders.schedules, 120, "as many as there are orders of five");
+}
+
+#[test]
+fn decisions_hooks_and_kept_results_leave_one_history_in_every_order() {
+    use Safety::{Concurrent as C, Exclusive as E};
+    let mut told = String::new();
+    for (name, safeties, hooks, inline) in [
+        ("4 that somebody decides about", &[C, C, C, C][..], 0, 1 << 20),
+        ("4 with barriers that somebody decides about", &[C, E, C, E], 0, 1 << 20),
+        ("3 that a hook sees first and somebody decides about", &[C, E, C], 1, 1 << 20),
+        ("3 that somebody decides about, their results put aside", &[C, C, E], 0, 0),
+    ] {
+        let mut scenario = scenario(safeties, EarlyStart::Safe, 10);
+        scenario.answers = vec![Answer::said(calls(safeties, &Permission::Ask))];
+        scenario.config.tool_hooks = (0..hooks).map(|_| HookSpec::new("h")).collect();
+        scenario.config.limits.inline_result_bytes = inline;
+        let orders = walked(&scenario);
+        told += &format!("{} schedules in {} states | {name}\n", orders.schedules, orders.states);
+    }
+    insta::assert_snapshot!("decided", told);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The swarm keeps every law, and its digest is the same wherever it flies.
 
+use std::collections::BTreeMap;
+
 use replay::chooser::Chooser;
 use replay::scenario::{Library, Scenario};
 use replay::shrink::judge;
@@ -7,8 +9,12 @@ use replay::swarm::{Flight, Size, fly, scenario, scenario_of};
 
 fn flown(flight: Flight) -> Flight {
     assert!(flight.unsound.is_empty(), "{:?}", flight.unsound.first());
-    for (seed, breach) in flight.findings.iter().take(20) {
-        eprintln!("seed {seed}: {breach}");
+    let mut kinds = BTreeMap::new();
+    for (seed, breach) in &flight.findings {
+        kinds.entry((&breach.law, &breach.detail)).or_insert(seed);
+    }
+    for ((law, detail), seed) in kinds.iter().take(50) {
+        eprintln!("seed {seed}: {law}: {detail}");
     }
     assert!(flight.findings.is_empty(), "{} findings", flight.findings.len());
     flight
@@ -22,7 +28,7 @@ fn thousands_of_seeds_keep_every_law() {
     halves.merge(fly(1_111..3_000));
     assert_eq!(halves, once, "what a seed comes to depends on the seed alone");
     assert!(once.endings.len() >= 20, "{:?}", once.endings);
-    assert!(once.struck.len() >= 26, "{:?}", once.struck);
+    assert!(once.struck.len() >= 29, "{:?}", once.struck);
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub(super) fn all() -> Vec<Profile> {
         approvals(Denial::One),
         approvals(Denial::Batch),
         lone_approval(),
+        edited_apart(),
         tool_hooks(),
         rules(),
         stores(),
@@ -28,6 +29,10 @@ pub(super) fn all() -> Vec<Profile> {
         tasks(Tasks::Wait),
         tasks(Tasks::Cancel),
         tasks(Tasks::Leave),
+        beside_hooks(),
+        beside_people(),
+        doom_hooked(),
+        doom_asked(),
         busy_round(),
         busy_end(),
         busy_head(),
@@ -108,6 +113,19 @@ fn lone_approval() -> Profile {
     profile
 }
 
+fn edited_apart() -> Profile {
+    let mut profile =
+        base("edited apart: two calls side by side, of which one must run alone then");
+    profile.config.tools = vec![tool("note", false)];
+    profile.blocks = vec![];
+    profile.calls = vec![ask("note", Safety::Concurrent), call("note", Safety::Concurrent)];
+    profile.max_blocks = 2;
+    profile.stops = vec![StopReason::ToolUse];
+    let facts = facts(Permission::Allow, true);
+    profile.decisions = vec![Decision::Edited { args: edited_args(), facts }];
+    profile
+}
+
 fn tool_hooks() -> Profile {
     let mut profile = base("tool hooks: one that fails open and one that fails closed");
     profile.config.tools = vec![tool("edit", false), tool("read", true)];
@@ -117,7 +135,7 @@ fn tool_hooks() -> Profile {
     profile.blocks = vec![];
     profile.calls = vec![call("edit", Safety::Exclusive), call("read", Safety::Concurrent)];
     profile.max_blocks = 1;
-    profile.stops = vec![StopReason::ToolUse, StopReason::OutputLimit];
+    profile.stops = vec![StopReason::ToolUse, StopReason::OutputLimit, StopReason::Refused];
     profile.failures = failures(&[ErrorClass::Transport]);
     profile.decisions = vec![Decision::Allowed, Decision::NoVerdict];
     let reason = || String::from("r");
@@ -201,6 +219,71 @@ fn tasks(tasks: Tasks) -> Profile {
     profile.stops = vec![StopReason::EndOfTurn];
     profile.tool_statuses = vec![ToolStatus::Succeeded, ToolStatus::Failed];
     profile.strays = tasks == Tasks::Wait;
+    profile
+}
+
+/// A task among the calls of a response: it starts when the calls in front of it are out of the way.
+fn beside(name: &'static str) -> Profile {
+    let mut profile = base(name);
+    profile.config.tools = vec![of_kind("bg", ToolKind::Task), tool("edit", false)];
+    profile.config.policy.early_start = EarlyStart::Off;
+    (profile.config.limits.tasks, profile.config.limits.parallel_tasks) = (1, 1);
+    profile.blocks = vec![];
+    profile.max_blocks = 2;
+    profile.stops = vec![StopReason::ToolUse];
+    profile.interrupts = false;
+    profile
+}
+
+fn beside_hooks() -> Profile {
+    let mut profile = beside("beside hooks: a task starts once a hook has answered");
+    profile.config.tool_hooks = vec![HookSpec::new("h")];
+    profile.calls = vec![call("edit", Safety::Exclusive), call("bg", Safety::Exclusive)];
+    profile.hook_answers =
+        vec![HookAnswer::Allowed, HookAnswer::Denied { reason: String::from("r") }];
+    profile
+}
+
+fn beside_people() -> Profile {
+    let mut profile = beside("beside people: a task starts once somebody decided or kept a result");
+    profile.config.limits.inline_result_bytes = 0;
+    profile.calls = vec![ask("edit", Safety::Exclusive), call("bg", Safety::Exclusive)];
+    profile.decisions = vec![Decision::Allowed, Decision::Denied { reason: String::from("r") }];
+    profile.stores = kept();
+    profile
+}
+
+/// A forbidden call again and again, behind one that somebody is still asked about.
+fn doomed(name: &'static str) -> Profile {
+    let mut profile = base(name);
+    profile.config.tools = vec![tool("edit", false), tool("note", false)];
+    profile.config.policy.early_start = EarlyStart::Off;
+    profile.config.limits.tool_rounds = 2;
+    profile.config.limits.calls_per_response = 5;
+    let permission = Permission::Deny { reason: String::from("r") };
+    profile.calls =
+        vec![CallTemplate { permission, named: false, ..call("edit", Safety::Exclusive) }];
+    profile.blocks = vec![];
+    profile.stops = vec![StopReason::ToolUse];
+    profile.interrupts = false;
+    profile
+}
+
+fn doom_hooked() -> Profile {
+    let mut profile = doomed("doom, hooked: a repetition is proven while a hook is asked");
+    profile.config.tool_hooks = vec![HookSpec::new("h")];
+    profile.calls.push(call("note", Safety::Exclusive));
+    profile.max_blocks = 3;
+    profile.hook_answers = vec![HookAnswer::Allowed];
+    profile
+}
+
+fn doom_asked() -> Profile {
+    let mut profile = doomed("doom, asked: a repetition is proven while somebody is asked");
+    profile.calls.push(ask("note", Safety::Exclusive));
+    profile.max_blocks = 5;
+    profile.config.limits.tool_rounds = 1;
+    profile.decisions = vec![Decision::NoVerdict];
     profile
 }
 
@@ -298,7 +381,7 @@ fn summary(text: &str) -> Compaction {
 fn compact_hooks() -> Profile {
     let mut profile = base("compact hooks: a head that may go, may not, or stops everything");
     profile.config.candidates[0].context_window = 200;
-    profile.config.compact_hooks = vec![HookSpec::new("h")];
+    profile.config.compact_hooks = vec![HookSpec::new("h1"), HookSpec::new("h2")];
     let limits = &mut profile.config.limits;
     (limits.keep_entries, limits.compactions, limits.rapid_refills) = (1, 2, 2);
     (limits.continuations, limits.hook_failures, limits.user_messages) = (2, 2, 2);
@@ -348,6 +431,7 @@ fn resumed(there: bool) -> Profile {
     profile.config.deferred = Some(DeferredCall { name, args: edited_args(), facts: call_facts });
     profile.config.policy.early_start = EarlyStart::Off;
     profile.config.limits.tool_rounds = 2;
+    profile.config.limits.wall_ms = 1_000;
     profile.blocks = vec![BlockKind::Text];
     profile.decisions = vec![Decision::Allowed, Decision::Deferred, Decision::NoVerdict];
     profile.strays = true;
