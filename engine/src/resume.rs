@@ -33,14 +33,18 @@ pub fn last_state(recording: &Recording) -> Option<State> {
     let resumption = recording.resumption()?;
     // How a task ended is not known, and the ending of the run says so of all of them.
     let known = resumption.inputs.into_iter().filter(|input| input.kind() != InputKind::TaskEnded);
-    let state = known.fold(resumption.state, |state, input| step(state, input).state);
-    Some(if state.is_done() { state } else { interrupted(state) })
+    let (words, answers): (Vec<Input>, Vec<Input>) =
+        known.partition(|input| input.kind() == InputKind::UserSaid);
+    let state = told(resumption.state, words);
+    // The answers come behind the interrupt: before it they would set off what nobody carries out.
+    let state = told(interrupted(state), answers);
+    Some(if state.is_done() { state } else { interrupted(interrupted(state)) })
 }
 
-/// Interrupts without waiting for anything to settle.
-fn interrupted(mut state: State) -> State {
-    for _ in 0..2 {
-        state = step(state, Input::Interrupted { by: InterruptedBy::Shutdown }).state;
-    }
-    state
+fn told(state: State, inputs: Vec<Input>) -> State {
+    inputs.into_iter().fold(state, |state, input| step(state, input).state)
+}
+
+fn interrupted(state: State) -> State {
+    step(state, Input::Interrupted { by: InterruptedBy::Shutdown }).state
 }
