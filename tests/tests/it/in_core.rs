@@ -5,11 +5,18 @@ mod approvals;
 mod play;
 mod played;
 
+mod assembly;
+mod context;
+mod failures;
 mod guard;
 mod hooks;
+mod limits;
 mod order;
 mod providers;
+mod replies;
 mod resume;
+mod said;
 mod streams;
+mod tasks;
 mod tools;
 mod written;
