@@ -217,8 +217,14 @@ impl Acted {
     /// The conversation as the n-th request to a provider tells it.
     pub(crate) fn conversation(&self, double: &str, n: usize) -> Vec<String> {
         let body = &self.stage.double(double).bodies()[n];
-        let chat = self.stage.double(double).exchanges()[n].target.contains("/chat/completions");
-        render::conversation(if chat { Dialect::OpenAiChat } else { Dialect::Anthropic }, body)
+        let target = self.stage.double(double).exchanges()[n].target.clone();
+        let dialect = match &*target {
+            chat if chat.ends_with("/chat/completions") => Dialect::OpenAiChat,
+            responses if responses.ends_with("/responses") => Dialect::OpenAiResponses,
+            gemini if gemini.contains("enerateContent") => Dialect::Gemini,
+            _ => Dialect::Anthropic,
+        };
+        render::conversation(dialect, body)
     }
 
     /// The outcomes of all calls, in call order.
