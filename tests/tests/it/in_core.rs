@@ -10,6 +10,7 @@ mod context;
 mod failures;
 mod guard;
 mod hooks;
+mod left_out;
 mod limits;
 mod order;
 mod providers;
