@@ -97,14 +97,16 @@ struct Ready {
 }
 
 fn prepare(args: &Args) -> Result<Prepared, Fault> {
-    let prompt = prompt(args)?;
+    let mut prompt = prompt(args)?;
     let earlier = args.resume.as_deref().map(earlier).transpose()?;
     let mut setup = match setup(args) {
         Ok(setup) => setup,
         Err(error) => return Ok(Prepared::Refused(error)),
     };
-    if let Some(earlier) = earlier {
-        setup.go_on_from(&earlier);
+    if let Some(Earlier { state, mut unread }) = earlier {
+        setup.go_on_from(&state);
+        unread.push(prompt);
+        prompt = unread.join("\n\n");
     }
     let approvals = approvals(args, &mut setup);
     let recording = recording(args)?;
@@ -281,13 +283,21 @@ fn approvals(args: &Args, setup: &mut Setup) -> Option<Approvals> {
     somebody.then(|| Approvals::by(Terminal::of_this_process()))
 }
 
-/// How an earlier run ended, as the next run of the session goes on from it.
-fn earlier(path: &Path) -> Result<State, Fault> {
+/// An earlier run of the session.
+struct Earlier {
+    /// How it ended, as the next run goes on from it.
+    state: State,
+    /// What was said in it and never read, because its process was killed.
+    unread: Vec<String>,
+}
+
+fn earlier(path: &Path) -> Result<Earlier, Fault> {
     let recording = Recording::read(path).map_err(Fault::unreadable)?;
-    engine::resume::last_state(&recording).ok_or_else(|| {
+    let state = engine::resume::last_state(&recording).ok_or_else(|| {
         let path = path.display();
         Fault::unreadable(format!("LW5008: {path} holds no frame to go on from"))
-    })
+    })?;
+    Ok(Earlier { state, unread: engine::resume::unread(&recording) })
 }
 
 /// The file to record to. The name of a new one is the next free number: no clock is asked.

@@ -1,8 +1,9 @@
 //! B037, B038, B039: words of the user in mid-turn, a process that dies, and a strict replay.
 
-use engine::resume::last_state;
+use engine::resume::{last_state, unread};
 use machine_spec::input::InterruptedBy;
 use machine_spec::{Effect, Notice, Terminal};
+use replay::format::v1::Frame;
 use replay::reader::{Recording, Tail};
 use replay::scenario::After;
 use replay::sink::MemorySink;
@@ -71,6 +72,24 @@ fn b037b_words_are_never_lost_and_never_said_twice() {
         back += returned;
     }
     assert!(taken > 0 && back > 0, "{taken} and {back}");
+}
+
+/// The same when the process is killed: what was heard and not read is there for the next run.
+#[test]
+fn b037b_words_outlive_their_process() {
+    let play =
+        || reads(&["B037-1.sse", "B037-2.sse"]).says_later("m1: mind it", After::ToolStarts(1), 50);
+    let whole = play().run().recording().clone();
+    let said = |frame: &Frame| format!("{:?}", frame.input).contains("m1: ");
+    let from = whole.frames.iter().position(said).expect("it was said") as u64 + 1;
+    for killed in from..whole.frames.len() as u64 {
+        let left = play().killed_after(killed);
+        let told = format!("{:?}", last_state(&left).expect("it was started").frame().transcript());
+        let back = unread(&left).concat();
+        let times = told.matches("m1: ").count() + back.matches("m1: ").count();
+        assert_eq!(times, 1, "killed after {killed}: {told}\n{back}");
+    }
+    assert_eq!(unread(&whole), [""; 0], "a run that ended has told of them itself");
 }
 
 #[test]
