@@ -13,7 +13,7 @@ use machine_spec::ids::{AttemptId, CandidateId};
 use machine_spec::input::Compaction;
 use machine_spec::message::{Entry, Origin, Said};
 use machine_spec::model::{BlockKind, Closure, ErrorClass, Failure, ModelEvent, StopReason};
-use machine_spec::view::View;
+use machine_spec::view::{Seen, View};
 use machine_spec::{Input, because::Owner};
 
 use crate::inbox::{Message, What};
@@ -25,6 +25,10 @@ summary alone. Tell what the user wants, word for word where it matters; what wa
 what was done, with names of files, commands and their results; what is still open. Answer with the \
 summary only and call no tool.";
 
+/// What a conversation begins with whose beginning was left out. The user speaks first, or some
+/// providers do not listen.
+const BEHEADED: &str = "(The beginning of this conversation is left out.)";
+
 /// The request that asks a model for a summary of this head, without what its endpoint was found
 /// not to know.
 pub(crate) fn request(
@@ -32,7 +36,14 @@ pub(crate) fn request(
     candidate: CandidateId,
     left_out: Vec<Arc<str>>,
 ) -> SealedRequest {
-    let mut transcript = head.transcript().clone();
+    let mut transcript = match head.messages().first() {
+        Some(Seen::Reply(_)) => {
+            let beheaded = Entry::Said(Said::words(Origin::Continuation, BEHEADED));
+            let rest = head.transcript().entries().into_iter().cloned();
+            std::iter::once(beheaded).chain(rest).collect()
+        }
+        Some(Seen::Said(_) | Seen::Results(_)) | None => head.transcript().clone(),
+    };
     transcript.append(Entry::Said(Said::words(Origin::Continuation, REQUEST)));
     SealedRequest {
         // It is no attempt of the machine: its answer comes back as a summary.
@@ -138,14 +149,16 @@ impl Draft {
 mod tests {
     use machine_spec::Input;
     use machine_spec::Transcript;
-    use machine_spec::ids::{CandidateId, EffectId};
+    use machine_spec::ids::{AttemptId, CandidateId, EffectId};
     use machine_spec::input::Compaction;
-    use machine_spec::message::{Entry, Origin, Said};
-    use machine_spec::model::{BlockKind, Closure, ErrorClass, Failure, ModelEvent, StopReason};
+    use machine_spec::message::{Block, Entry, Origin, Reply, Said, Wholeness};
+    use machine_spec::model::{
+        BlockKind, Closure, ErrorClass, Failure, ModelEvent, StopReason, Usage,
+    };
     use machine_spec::view::{Seen, View};
     use rstest::rstest;
 
-    use super::{REQUEST, listen, request};
+    use super::{BEHEADED, REQUEST, listen, request};
     use crate::inbox::Line;
 
     const ID: EffectId = EffectId(4);
@@ -198,6 +211,24 @@ mod tests {
             Err(problem) => Compaction::Failed { problem: problem.into() },
         };
         assert_eq!(listen(answer).await, result);
+    }
+
+    #[test]
+    fn a_head_that_begins_with_a_reply_is_introduced() {
+        let reply = Reply {
+            by: "a/m".into(),
+            attempt: AttemptId(1),
+            blocks: vec![Block::Text("as I said".into())],
+            wholeness: Wholeness::Whole,
+            stop: None,
+            usage: Usage::default(),
+        };
+        let head = View::of(&Transcript::from_iter([Entry::Reply(reply)]));
+        let request = request(&head, CandidateId(0), Vec::new());
+        let messages = request.view.messages();
+        assert!(
+            matches!(messages[..], [Seen::Said(first), Seen::Reply(_), Seen::Said(_)] if first.text == BEHEADED)
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use machine_spec::config::DeferredCall;
 use machine_spec::input::{InputKind, InterruptedBy};
-use machine_spec::{Input, State, Terminal, step};
+use machine_spec::{Effect, Input, Notice, State, Terminal, step};
 use replay::Recording;
 
 use crate::setup::Setup;
@@ -30,17 +30,39 @@ impl Setup {
 /// that ran are told as left behind.
 #[must_use]
 pub fn last_state(recording: &Recording) -> Option<State> {
+    end(recording).map(|(state, _)| state)
+}
+
+/// Words of the user that a run had heard and not read when its process ended. Nobody was told of
+/// them, so they belong to whoever goes on.
+#[must_use]
+pub fn unread(recording: &Recording) -> Vec<String> {
+    end(recording).map(|(_, unread)| unread).unwrap_or_default()
+}
+
+fn end(recording: &Recording) -> Option<(State, Vec<String>)> {
     let resumption = recording.resumption()?;
     // How a task ended is not known, and the ending of the run says so of all of them.
     let known = resumption.inputs.into_iter().filter(|input| input.kind() != InputKind::TaskEnded);
-    let state = known.fold(resumption.state, |state, input| step(state, input).state);
-    Some(if state.is_done() { state } else { interrupted(state) })
+    let (words, answers): (Vec<Input>, Vec<Input>) =
+        known.partition(|input| input.kind() == InputKind::UserSaid);
+    // The answers come behind the interrupt: before it they would set off what nobody carries out.
+    let stop = || Input::Interrupted { by: InterruptedBy::Shutdown };
+    let told = words.into_iter().chain([stop()]).chain(answers).chain([stop(), stop()]);
+    let mut unread = Vec::new();
+    let state = told.fold(resumption.state, |state, input| {
+        if state.is_done() {
+            return state;
+        }
+        let after = step(state, input);
+        unread.extend(after.effects.into_iter().filter_map(returned).flatten());
+        after.state
+    });
+    Some((state, unread))
 }
 
-/// Interrupts without waiting for anything to settle.
-fn interrupted(mut state: State) -> State {
-    for _ in 0..2 {
-        state = step(state, Input::Interrupted { by: InterruptedBy::Shutdown }).state;
-    }
-    state
+/// The words that an order hands back.
+fn returned(effect: Effect) -> Option<Vec<String>> {
+    let Effect::Notify(Notice::InputReturned { texts }) = effect else { return None };
+    Some(texts)
 }

@@ -124,7 +124,7 @@ pub(crate) fn cut(frame: &Frame, threshold: u64, overflowed: bool) -> Option<Cut
         Some(_) | None => visible.len() as u32,
     };
     let half = if overflowed { transcript.tokens() / 2 } else { u64::MAX };
-    let budget = tail_budget(threshold).min(half);
+    let budget = frame.as_estimated(tail_budget(threshold)).min(half);
     let mut kept = 0;
     while kept < since_boundary {
         let within = tail_tokens(transcript, kept + 1) <= budget || kept < least;

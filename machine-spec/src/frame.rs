@@ -416,6 +416,17 @@ impl Frame {
         }
     }
 
+    /// As many of our own tokens as these are of the provider's, where it counts more than we do.
+    pub(crate) fn as_estimated(&self, tokens: u64) -> u64 {
+        match self.gauge {
+            Some(Gauge { estimated, reported }) if reported > estimated => {
+                let ours = u128::from(tokens) * u128::from(estimated) / u128::from(reported);
+                u64::try_from(ours).unwrap_or(tokens)
+            }
+            Some(_) | None => tokens,
+        }
+    }
+
     /// Our own estimate of a whole request, whatever any provider counted.
     pub(crate) fn estimate(&self, transcript: &Transcript) -> u64 {
         transcript.tokens().saturating_add(self.config.fixed_tokens())

@@ -10,7 +10,9 @@ use serde_json::Value;
 use wire::Dialect;
 
 mod anthropic;
+mod gemini;
 mod openai_chat;
+mod openai_responses;
 
 #[cfg(test)]
 mod tests;
@@ -67,9 +69,9 @@ pub fn flaws(dialect: Dialect, body: &Value) -> Vec<Flaw> {
     match dialect {
         Dialect::Anthropic => anthropic::check(body, &mut report),
         Dialect::OpenAiChat => openai_chat::check(body, &mut report),
-        Dialect::OpenAiResponses | Dialect::Gemini | Dialect::Ollama => {
-            panic!("no checker reads bodies of {dialect} yet")
-        }
+        Dialect::OpenAiResponses => openai_responses::check(body, &mut report),
+        Dialect::Gemini => gemini::check(body, &mut report),
+        Dialect::Ollama => panic!("no checker reads bodies of {dialect} yet"),
     }
     report.flaws
 }

@@ -17,13 +17,13 @@ use wire::Dialect;
 /// ```
 #[must_use]
 pub fn conversation(dialect: Dialect, body: &Value) -> Vec<String> {
-    let messages = body["messages"].as_array().cloned().unwrap_or_default();
+    let list = |member: &str| body[member].as_array().cloned().unwrap_or_default();
     match dialect {
-        Dialect::Anthropic => messages.iter().flat_map(anthropic).collect(),
-        Dialect::OpenAiChat => messages.iter().flat_map(chat).collect(),
-        Dialect::OpenAiResponses | Dialect::Gemini | Dialect::Ollama => {
-            panic!("nobody renders bodies of {dialect} yet")
-        }
+        Dialect::Anthropic => list("messages").iter().flat_map(anthropic).collect(),
+        Dialect::OpenAiChat => list("messages").iter().flat_map(chat).collect(),
+        Dialect::OpenAiResponses => list("input").iter().flat_map(item).collect(),
+        Dialect::Gemini => list("contents").iter().flat_map(content).collect(),
+        Dialect::Ollama => panic!("nobody renders bodies of {dialect} yet"),
     }
 }
 
@@ -73,6 +73,39 @@ fn chat(message: &Value) -> Vec<String> {
     lines
 }
 
+/// An item of OpenAI Responses.
+fn item(item: &Value) -> Vec<String> {
+    let id = text(&item["call_id"]);
+    match item["type"].as_str() {
+        Some("message") => vec![format!("{}: {}", text(&item["role"]), joined(&item["content"]))],
+        Some("function_call") => {
+            let (name, arguments) = (text(&item["name"]), text(&item["arguments"]));
+            vec![format!("assistant calls {id} {name} {arguments}")]
+        }
+        Some("function_call_output") => vec![format!("result {id}: {}", text(&item["output"]))],
+        Some(_) | None => vec![format!("assistant has {item}")],
+    }
+}
+
+/// A content of Gemini. Its role is told as the other dialects call it.
+fn content(content: &Value) -> Vec<String> {
+    let role = if content["role"] == "model" { "assistant" } else { "user" };
+    let lines = content["parts"].as_array().into_iter().flatten().map(|part| {
+        let (call, response) = (&part["functionCall"], &part["functionResponse"]);
+        if call.is_object() {
+            format!("{role} calls {} {} {}", text(&call["id"]), text(&call["name"]), call["args"])
+        } else if response.is_object() {
+            let (id, said) = (text(&response["id"]), &response["response"]);
+            let failed = said.get("error").is_some();
+            let word = if failed { "error" } else { "result" };
+            format!("{word} {id}: {}", text(&said[if failed { "error" } else { "output" }]))
+        } else {
+            format!("{role}: {}", text(&part["text"]))
+        }
+    });
+    lines.collect()
+}
+
 /// A text, or the texts of all parts.
 fn joined(content: &Value) -> String {
     match content.as_array() {
@@ -88,12 +121,12 @@ fn text(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use wire::Dialect::{Anthropic, OpenAiChat};
+    use wire::Dialect::{Anthropic, Gemini, OpenAiChat, OpenAiResponses};
 
     use super::conversation;
 
     #[test]
-    fn both_dialects_read_alike() {
+    fn all_dialects_read_alike() {
         let mut lines = vec![
             "user: hi",
             "assistant: yes",
@@ -108,6 +141,22 @@ mod tests {
             {"role": "tool", "tool_call_id": "t1", "content": "one\ntwo"},
             {"role": "user", "content": [{"type": "text", "text": "and"}]}]});
         assert_eq!(conversation(OpenAiChat, &chat), lines);
+        let responses = json!({"input": [
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+            {"type": "message", "role": "assistant",
+                "content": [{"type": "output_text", "text": "yes"}]},
+            {"type": "function_call", "call_id": "t1", "name": "f", "arguments": "{\"a\":1}"},
+            {"type": "function_call_output", "call_id": "t1", "output": "one\ntwo"},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "and"}]}]});
+        assert_eq!(conversation(OpenAiResponses, &responses), lines);
+        let gemini = json!({"contents": [
+            {"role": "user", "parts": [{"text": "hi"}]},
+            {"role": "model", "parts": [{"text": "yes"},
+                {"functionCall": {"id": "t1", "name": "f", "args": {"a": 1}}}]},
+            {"role": "user", "parts": [
+                {"functionResponse": {"id": "t1", "name": "f", "response": {"output": "one\ntwo"}}},
+                {"text": "and"}]}]});
+        assert_eq!(conversation(Gemini, &gemini), lines);
         let anthropic = json!({"messages": [
             {"role": "user", "content": "hi"},
             {"role": "assistant", "content": [{"type": "text", "text": "yes"},

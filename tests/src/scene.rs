@@ -32,9 +32,16 @@ pub struct Scene {
     /// When the run is interrupted.
     #[serde(default)]
     pub interrupt: Option<InterruptTable>,
+    /// What the user says while it runs.
+    #[serde(default, rename = "say")]
+    pub says: Vec<SayTable>,
     /// The fixture whose recording the run goes on from.
     #[serde(default)]
     pub resume: Option<String>,
+    /// The kind of the input behind which the process of that recording is killed, in the middle of
+    /// the line that comes next; what is left of it is gone on from.
+    #[serde(default)]
+    pub killed_behind: Option<String>,
 }
 
 /// A provider of a scene.
@@ -96,6 +103,35 @@ pub enum InterruptTable {
     Pipe(String),
     /// When the run tells of an event of this type.
     Event(String),
+}
+
+/// What the user says while the run goes on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SayTable {
+    /// The words.
+    pub words: String,
+    /// The type of the event it is said after.
+    pub event: String,
+    /// Which event of this type it is, from 1.
+    #[serde(default = "first")]
+    pub nth: usize,
+    /// The file of the stage that is written behind it, or the pipe: whoever waits there goes on.
+    #[serde(default)]
+    pub writes: Option<String>,
+}
+
+const fn first() -> usize {
+    1
+}
+
+impl SayTable {
+    /// Whether it is said after the last of these events, told by their types.
+    #[must_use]
+    pub fn is_due(&self, seen: &[String]) -> bool {
+        let alike = || seen.iter().filter(|kind| **kind == self.event).count();
+        seen.last().is_some_and(|kind| *kind == self.event) && alike() == self.nth
+    }
 }
 
 impl Scene {

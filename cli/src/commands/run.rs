@@ -1,7 +1,7 @@
 //! `loopwright run`: a prompt goes through the loop, recorded while it runs.
 
 use std::fs;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{BufRead, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -40,6 +40,10 @@ pub(crate) struct Args {
     /// One event object a line on standard output; the last one is the terminal.
     #[arg(long)]
     json: bool,
+    /// While the run goes on, every line of standard input is said to the model; nobody is asked
+    /// about calls then.
+    #[arg(long)]
+    listen: bool,
     /// Go on with the conversation of this recording.
     #[arg(long, value_name = "RECORDING")]
     resume: Option<PathBuf>,
@@ -87,27 +91,31 @@ enum Prepared {
 struct Ready {
     setup: Setup,
     prompt: String,
+    listen: bool,
     recording: Option<PathBuf>,
     approvals: Option<Approvals>,
 }
 
 fn prepare(args: &Args) -> Result<Prepared, Fault> {
-    let prompt = prompt(args)?;
+    let mut prompt = prompt(args)?;
     let earlier = args.resume.as_deref().map(earlier).transpose()?;
     let mut setup = match setup(args) {
         Ok(setup) => setup,
         Err(error) => return Ok(Prepared::Refused(error)),
     };
-    if let Some(earlier) = earlier {
-        setup.go_on_from(&earlier);
+    if let Some(Earlier { state, mut unread }) = earlier {
+        setup.go_on_from(&state);
+        unread.push(prompt);
+        prompt = unread.join("\n\n");
     }
     let approvals = approvals(args, &mut setup);
     let recording = recording(args)?;
-    Ok(Prepared::Ready(Box::new(Ready { setup, prompt, recording, approvals })))
+    let listen = args.listen;
+    Ok(Prepared::Ready(Box::new(Ready { setup, prompt, listen, recording, approvals })))
 }
 
 fn play(ready: Ready, json: bool, out: &mut impl Write) -> Result<ExitCode, Fault> {
-    let Ready { setup, prompt, recording, approvals } = ready;
+    let Ready { setup, prompt, listen, recording, approvals } = ready;
     let stage = match &recording {
         Some(path) => Stage::recorded(path),
         None => Stage::default(),
@@ -115,6 +123,9 @@ fn play(ready: Ready, json: bool, out: &mut impl Write) -> Result<ExitCode, Faul
     let stage = Stage { approvals, ..stage };
     let (handle, inputs) = engine::inputs();
     handle.say(prompt).map_err(Fault::usage)?;
+    if listen {
+        listen_to_lines(handle.clone());
+    }
     let (observer, events) = Observer::new();
     let ended = engine::block_on(async {
         let signals = Signals::interrupt(handle.clone());
@@ -131,6 +142,22 @@ fn play(ready: Ready, json: bool, out: &mut impl Write) -> Result<ExitCode, Faul
         Ok(ended) => ended.exit_code(),
         Err(error) => error.exit_code(),
     }))
+}
+
+/// Says every line of standard input, on a thread of its own that ends with the process: reading
+/// cannot be broken off.
+fn listen_to_lines(handle: Handle) {
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            let Ok(line) = line else { return };
+            if line.trim().is_empty() {
+                continue;
+            }
+            if let Err(refused) = handle.say(line) {
+                eprintln!("error: {refused}");
+            }
+        }
+    });
 }
 
 /// Two futures side by side on one thread.
@@ -204,6 +231,10 @@ fn prompt(args: &Args) -> Result<String, Fault> {
     if let Some(prompt) = given {
         return Ok(prompt.to_owned());
     }
+    if args.listen {
+        let problem = "LW5007: with --listen, expected the prompt as an argument";
+        return Err(Fault::usage(problem));
+    }
     let mut bytes = Vec::new();
     let read = std::io::stdin().read_to_end(&mut bytes);
     read.map_err(|error| Fault::unreadable(format!("LW5006: cannot read the prompt: {error}")))?;
@@ -247,17 +278,26 @@ fn approvals(args: &Args, setup: &mut Setup) -> Option<Approvals> {
         setup.approvals.absent = standing;
         return None;
     }
-    let somebody = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let readable = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let somebody = readable && !args.listen;
     somebody.then(|| Approvals::by(Terminal::of_this_process()))
 }
 
-/// How an earlier run ended, as the next run of the session goes on from it.
-fn earlier(path: &Path) -> Result<State, Fault> {
+/// An earlier run of the session.
+struct Earlier {
+    /// How it ended, as the next run goes on from it.
+    state: State,
+    /// What was said in it and never read, because its process was killed.
+    unread: Vec<String>,
+}
+
+fn earlier(path: &Path) -> Result<Earlier, Fault> {
     let recording = Recording::read(path).map_err(Fault::unreadable)?;
-    engine::resume::last_state(&recording).ok_or_else(|| {
+    let state = engine::resume::last_state(&recording).ok_or_else(|| {
         let path = path.display();
         Fault::unreadable(format!("LW5008: {path} holds no frame to go on from"))
-    })
+    })?;
+    Ok(Earlier { state, unread: engine::resume::unread(&recording) })
 }
 
 /// The file to record to. The name of a new one is the next free number: no clock is asked.

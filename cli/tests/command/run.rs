@@ -197,3 +197,38 @@ fn a_recording_that_cannot_be_begun_is_told_before_anything_is_sent() {
     assert_eq!((code(&ran), &end["code"]), (2, &Value::from("LW3001")), "{end}");
     assert_eq!(stage.double("a").exchanges().len(), 0);
 }
+
+#[test]
+fn lines_that_come_while_it_runs_are_said_to_the_model() {
+    let stage = Stage::set(Scene::of_fixture("answered--a-message-while-tools-run"));
+    let ran = play(&stage);
+    assert_eq!(terminal(&ran)["reason"], "answered");
+    let second = stage.double("a").bodies()[1]["messages"].to_string();
+    for words in ["m1: mind the old flag", "m2: and the new one"] {
+        assert_eq!(second.matches(words).count(), 1, "{second}");
+    }
+    // The prompt itself cannot come the same way.
+    for prompt in [&[][..], &["-"]] {
+        let ran = loopwright(&nothing(), &[&["run", "--listen"], prompt].concat());
+        assert!(code(&ran) == 2 && ran.stderr.contains("LW5007"), "{ran:#?}");
+    }
+}
+
+#[test]
+fn words_that_a_killed_run_never_read_are_said_by_the_next_one() {
+    let stage = Stage::set(Scene::of_fixture("answered--a-message-while-tools-run"));
+    assert_eq!(terminal(&play(&stage))["reason"], "answered");
+    let whole = stage.lines("run.jsonl");
+    let last = whole.iter().rposition(|line| line.contains("\"input\":{\"user_said\""));
+    let left = whole[..=last.expect("words")].join("\n") + "\n";
+    std::fs::write(stage.path("left.jsonl"), left).expect("a file");
+    let go_on =
+        ["run", "--config", "config.toml", "--no-record", "--resume", "left.jsonl", "go on"];
+    let ran = loopwright(&stage, &go_on);
+    assert_eq!(code(&ran), 8, "the script has no further answer: {ran:#?}");
+    let body = stage.double("a").bodies().last().expect("a request")["messages"].to_string();
+    for words in ["m1: mind the old flag", "m2: and the new one", "go on"] {
+        assert_eq!(body.matches(words).count(), 1, "{words}: {body}");
+    }
+    assert!(body.find("m1: ") < body.find("m2: ") && body.find("m2: ") < body.find("go on"));
+}

@@ -57,7 +57,10 @@ pub enum Cut {
 
 impl Feedback {
     pub(crate) fn pass(self, frame: &mut Frame, out: &mut Out) -> Next {
-        frame.doom.note(&self.board.slots);
+        // The calls of a message that was cut come again because it was cut (B014).
+        if self.end != RoundEnd::Truncated {
+            frame.doom.note(&self.board.slots);
+        }
         let (mut results, resumed) = (Vec::new(), self.board.resumed);
         for (result, lacks) in self.board.into_results() {
             if result.outcome.is_success() {

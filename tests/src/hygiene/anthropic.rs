@@ -99,6 +99,8 @@ fn read(message: &Value, at: &str, report: &mut Report) -> Found {
                 found.results.push((text_of(block, "tool_use_id"), at));
             }
             Some("thinking" | "redacted_thinking" | "image" | "document") => {}
+            // A tool of the provider's own, which answers within the same message.
+            Some("server_tool_use" | "web_search_tool_result") => {}
             Some(_) | None => report.tell(FlawKind::Shape, &at),
         }
     }

@@ -1,7 +1,7 @@
 //! The checker finds each flaw that it names, and nothing in a clean body.
 
 use serde_json::{Value, json};
-use wire::Dialect::{Anthropic, OpenAiChat};
+use wire::Dialect::{Anthropic, Gemini, OpenAiChat, OpenAiResponses};
 
 use super::FlawKind::{
     ArgumentsNotJson, BeginsWithoutUser, BlankText, CallIdTwice, CallWithoutResult, EmptyMessage,
@@ -98,4 +98,74 @@ fn chat_bodies() {
     check(json!([hi(), assistant(json!(null))]), &[EmptyMessage]);
     check(json!([hi(), assistant(json!(" "))]), &[BlankText]);
     check(json!([hi(), {"role": "bystander", "content": "x"}]), &[Shape]);
+}
+
+#[test]
+fn responses_bodies() {
+    let check = |items: Value, expected: &[FlawKind]| {
+        let told = flaws(OpenAiResponses, &json!({ "input": items }));
+        let kinds: Vec<FlawKind> = told.into_iter().map(|flaw| flaw.kind).collect();
+        assert_eq!(kinds, expected, "{items:#}");
+    };
+    let says = |role: &str, word: &str| {
+        let kind = if role == "user" { "input_text" } else { "output_text" };
+        json!({"type": "message", "role": role, "content": [{"type": kind, "text": word}]})
+    };
+    let hi = || says("user", "hi");
+    let call = |id: &str, args: &str| json!({"type": "function_call", "call_id": id, "name": "t", "arguments": args});
+    let result = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "r"});
+    let a = || call("a", "{}");
+    let b = || call("b", "{}");
+    let spoken = || says("assistant", "both");
+    check(json!([hi(), a(), spoken(), b(), result("a"), result("b"), hi()]), &[]);
+    check(json!([]), &[BeginsWithoutUser]);
+    check(json!([hi(), a(), b(), result("b"), result("a")]), &[ResultOutOfOrder]);
+    check(json!([hi(), a(), hi(), result("a")]), &[CallWithoutResult, ResultWithoutCall]);
+    check(json!([hi(), a(), result("a"), result("a")]), &[SecondResult]);
+    check(json!([hi(), a(), result("a"), a(), result("a")]), &[CallIdTwice]);
+    check(json!([hi(), call("a", ""), result("a")]), &[ArgumentsNotJson]);
+    check(json!([hi(), says("assistant", " ")]), &[BlankText]);
+    let empty = json!({"type": "message", "role": "assistant", "content": []});
+    check(json!([hi(), empty]), &[EmptyMessage]);
+    check(json!([hi(), {"type": "novel"}]), &[Shape]);
+}
+
+#[test]
+fn gemini_bodies() {
+    let check = |contents: Value, expected: &[FlawKind]| {
+        let told = flaws(Gemini, &json!({ "contents": contents }));
+        let kinds: Vec<FlawKind> = told.into_iter().map(|flaw| flaw.kind).collect();
+        assert_eq!(kinds, expected, "{contents:#}");
+    };
+    let user = |parts: Value| json!({"role": "user", "parts": parts});
+    let model = |parts: Value| json!({"role": "model", "parts": parts});
+    let hi = || user(json!([{"text": "hi"}]));
+    let call = || json!({"functionCall": {"name": "t", "args": {}}});
+    let named = |id: &str| json!({"functionCall": {"id": id, "name": "t", "args": {}}});
+    let result = || json!({"functionResponse": {"name": "t", "response": {"output": "r"}}});
+    let answered = |id: &str| json!({"functionResponse": {"id": id, "name": "t", "response": {}}});
+    let text = || json!({"text": "x"});
+    check(
+        json!([hi(), model(json!([call(), call()])), user(json!([result(), result(), text()]))]),
+        &[],
+    );
+    check(
+        json!([hi(), model(json!([call(), call()])), user(json!([result()]))]),
+        &[CallWithoutResult],
+    );
+    check(
+        json!([hi(), model(json!([call()])), user(json!([text(), result()]))]),
+        &[ResultNotFirst],
+    );
+    check(json!([hi(), hi()]), &[SameRoleTwice]);
+    check(json!([model(json!([text()]))]), &[BeginsWithoutUser]);
+    check(json!([user(json!([result()]))]), &[ResultWithoutCall]);
+    let round = |id: &str| [model(json!([named(id)])), user(json!([answered(id)]))];
+    let twice: Vec<Value> = [hi()].into_iter().chain(round("a")).chain(round("a")).collect();
+    check(json!(twice), &[CallIdTwice]);
+    let bad = json!({"functionCall": {"name": "t", "args": "{}"}});
+    check(json!([hi(), model(json!([bad])), user(json!([result()]))]), &[ArgumentsNotJson]);
+    check(json!([hi(), model(json!([]))]), &[EmptyMessage]);
+    check(json!([hi(), model(json!([{"text": " "}]))]), &[BlankText]);
+    check(json!([hi(), model(json!([result()]))]), &[ResultWithoutCall, Shape]);
 }

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{InterruptTable, Scene};
+use super::{InterruptTable, SayTable, Scene};
 use crate::double::{Double, Gate, make_pipe};
 use crate::house;
 
@@ -96,6 +96,11 @@ impl Stage {
         self.folder.path().join(name)
     }
 
+    /// Writes what waits for words of the user.
+    pub fn write_behind(&self, say: &SayTable) {
+        write_behind(self.folder.path(), say);
+    }
+
     /// The lines of a file of the stage; none when nobody has written it.
     #[must_use]
     pub fn lines(&self, name: &str) -> Vec<String> {
@@ -127,6 +132,12 @@ impl Stage {
         self.scene.interrupt.as_ref()
     }
 
+    /// What the user says while it runs.
+    #[must_use]
+    pub fn says(&self) -> &[SayTable] {
+        &self.scene.says
+    }
+
     /// What the user says.
     #[must_use]
     pub fn prompt(&self) -> &str {
@@ -143,14 +154,32 @@ impl Stage {
         text
     }
 
+    /// The recording that the scene goes on from, or what is left of it.
+    #[must_use]
+    pub fn earlier(&self) -> Option<PathBuf> {
+        let fixture = self.scene.resume.as_ref()?;
+        let whole = house::root().join("fixtures/runs").join(fixture).join("run.jsonl");
+        let Some(kind) = &self.scene.killed_behind else { return Some(whole) };
+        let recorded = fs::read_to_string(whole).expect("a recording to go on from");
+        let last = format!("\"input\":{{\"{kind}\":");
+        let at = recorded.find(&last).unwrap_or_else(|| panic!("{fixture} has no {kind}"));
+        let end = at + recorded[at..].find('\n').expect("the end of a line") + 1;
+        let next = recorded[end..].lines().next().unwrap_or_default().len() / 2;
+        let left = self.path("earlier.jsonl");
+        fs::write(&left, &recorded[..end + next]).expect("a file of the stage");
+        Some(left)
+    }
+
     /// What the command is told so that it plays the scene and records it to `run.jsonl`.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         let plain = ["run", "--config", "config.toml", "--record", "run.jsonl", "--json"];
         let mut arguments: Vec<String> = plain.map(String::from).to_vec();
-        if let Some(fixture) = &self.scene.resume {
-            let path = house::root().join("fixtures/runs").join(fixture).join("run.jsonl");
-            arguments.extend(["--resume".into(), path.to_string_lossy().into_owned()]);
+        if let Some(earlier) = self.earlier() {
+            arguments.extend(["--resume".into(), earlier.to_string_lossy().into_owned()]);
+        }
+        if !self.scene.says.is_empty() {
+            arguments.push("--listen".into());
         }
         arguments.push(self.scene.prompt.clone());
         arguments
@@ -159,7 +188,7 @@ impl Stage {
     /// Runs a program in the folder of the stage. It is ended by force when it takes too long.
     #[must_use]
     pub fn run(&self, program: &Path, arguments: &[&str]) -> Ran {
-        self.watch(program, arguments, None)
+        self.watch(program, arguments, None, &[])
     }
 
     /// Plays the scene with the command, which is interrupted when the scene says so.
@@ -167,12 +196,18 @@ impl Stage {
     pub fn play(&self, program: &Path) -> Ran {
         let arguments = self.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        self.watch(program, &arguments, self.scene.interrupt.as_ref())
+        self.watch(program, &arguments, self.scene.interrupt.as_ref(), &self.scene.says)
     }
 
-    fn watch(&self, program: &Path, arguments: &[&str], interrupt: Option<&InterruptTable>) -> Ran {
-        let mut child = self.spawn(program, arguments);
-        let id = child.id();
+    fn watch(
+        &self,
+        program: &Path,
+        arguments: &[&str],
+        interrupt: Option<&InterruptTable>,
+        says: &[SayTable],
+    ) -> Ran {
+        let mut child = self.spawn(program, arguments, !says.is_empty());
+        let (id, stdin) = (child.id(), child.stdin.take());
         let mut awaited = None;
         match interrupt {
             Some(InterruptTable::Pipe(pipe)) => {
@@ -186,40 +221,75 @@ impl Stage {
             None => {}
         }
         let stdout = child.stdout.take().expect("stdout is a pipe");
-        let told = std::thread::spawn(move || listen(stdout, id, awaited.as_deref()));
+        let (folder, says) = (self.folder.path().to_owned(), says.to_vec());
+        let cues = Cues { id, awaited, stdin, folder, says, seen: Vec::new() };
+        let told = std::thread::spawn(move || cues.listen(stdout));
         let output = finish(child);
         let stdout = told.join().expect("stdout can be read");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         Ran { status: output.status, stdout, stderr }
     }
 
-    fn spawn(&self, program: &Path, arguments: &[&str]) -> Child {
+    fn spawn(&self, program: &Path, arguments: &[&str], spoken_to: bool) -> Child {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.folder.path());
         // What the machine of a developer says about proxies and keys is no part of a scene.
         command.env_clear().envs(std::env::vars().filter(|(name, _)| name == "PATH"));
         command.env(KEY_NAME, KEY);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(if spoken_to { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
             .spawn()
             .unwrap_or_else(|problem| panic!("{} cannot be started: {problem}", program.display()))
     }
 }
 
-/// Reads what a program says, and interrupts it when it tells of the awaited event.
-fn listen(stdout: ChildStdout, id: u32, awaited: Option<&str>) -> String {
-    let mut said = String::new();
-    let mut awaited = awaited.map(|word| format!("\"type\":\"{word}\""));
-    for line in BufReader::new(stdout).lines() {
-        let line = line.expect("the output is text");
-        if awaited.as_ref().is_some_and(|word| line.contains(word)) {
-            signal(id, "INT");
-            awaited = None;
+/// What is done to a program when it tells of something.
+struct Cues {
+    id: u32,
+    /// The event at which it is interrupted.
+    awaited: Option<String>,
+    stdin: Option<ChildStdin>,
+    folder: PathBuf,
+    says: Vec<SayTable>,
+    /// The types of its events so far.
+    seen: Vec<String>,
+}
+
+impl Cues {
+    /// Reads what a program says to its end, and acts on it.
+    fn listen(mut self, stdout: ChildStdout) -> String {
+        let mut said = String::new();
+        for line in BufReader::new(stdout).lines() {
+            let line = line.expect("the output is text");
+            if let Ok(event) = serde_json::from_str::<Value>(&line) {
+                self.heard(event["type"].as_str().unwrap_or_default());
+            }
+            said.push_str(&line);
+            said.push('\n');
         }
-        said.push_str(&line);
-        said.push('\n');
+        said
     }
-    said
+
+    fn heard(&mut self, kind: &str) {
+        if self.awaited.as_ref().is_some_and(|awaited| awaited == kind) {
+            signal(self.id, "INT");
+            self.awaited = None;
+        }
+        self.seen.push(kind.to_owned());
+        for say in self.says.iter().filter(|say| say.is_due(&self.seen)) {
+            let Some(stdin) = &mut self.stdin else { return };
+            // A program that has ended meanwhile hears nothing, and its events will tell.
+            drop(writeln!(stdin, "{}", say.words).and_then(|()| stdin.flush()));
+            write_behind(&self.folder, say);
+        }
+    }
+}
+
+fn write_behind(folder: &Path, say: &SayTable) {
+    if let Some(name) = &say.writes {
+        fs::write(folder.join(name), "said\n").expect("a file of the stage");
+    }
 }
 
 /// The pipes that a scene itself waits at.

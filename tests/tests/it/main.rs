@@ -1,5 +1,6 @@
 //! The whole house, end to end.
 
+mod cases;
 mod fixtures;
 mod in_core;
 mod in_engine;

@@ -84,7 +84,10 @@ pub(super) fn conclude(reply: Reply, reason: StopReason, frame: &mut Frame) -> F
         | Finding::Hooks(_)
         | Finding::Over { .. } => Entry::Reply(reply),
     };
-    frame.answer.text.push_str(&text);
+    // Blanks are no part of the answer that follows them (B013).
+    if !matches!(finding, Finding::Blank { .. }) {
+        frame.answer.text.push_str(&text);
+    }
     frame.append(entry);
     finding
 }

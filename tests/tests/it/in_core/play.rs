@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use machine_spec::RunConfig;
 use machine_spec::config::{Candidate, HookSpec, Rule, ToolSpec};
 use machine_spec::ids::RuleId;
-use machine_spec::input::{Decision, HookAnswer, ToolStatus};
+use machine_spec::input::{Compaction, Decision, HookAnswer, ToolStatus};
 use machine_spec::model::{Permission, Safety};
+use machine_spec::policy::Compactor;
 use replay::reader::Recording;
 use replay::scenario::{
     Act, After, Afterwards, Answer, Approval, HookPlan, Library, ProviderPlan, Scenario, ToolPlan,
@@ -33,6 +34,19 @@ pub(crate) struct Play {
 /// A run of a tool that takes so long and says this.
 pub(crate) fn says(ms: u64, output: &str) -> ToolRun {
     ToolRun { delay_ms: ms, ..ToolRun::says(output) }
+}
+
+/// A summary that a model makes of a head.
+pub(crate) fn summary(words: &str) -> Compaction {
+    Compaction::Summarised { text: words.into(), archive: String::new() }
+}
+
+/// A wire file in which this text is another one.
+pub(crate) fn with_text(file: &str, old: &str, new: &str) -> Answer {
+    let path = house::wire_file("cases").join(file);
+    let text = std::fs::read_to_string(path).expect("a wire file");
+    assert!(text.contains(old), "{file} has no {old}");
+    Answer::stream(text.replace(old, new))
 }
 
 /// A run of a tool that fails.
@@ -145,11 +159,34 @@ impl Play {
         self
     }
 
-    /// The user interrupts at this time.
-    pub(crate) fn interrupted_at(mut self, ms: u64) -> Play {
-        let act = UserAct::interrupts(After::Start).after(After::Start, ms);
-        self.scenario.user.push(act);
+    /// The user says this too, so long after something happened.
+    pub(crate) fn says_later(mut self, words: &str, after: After, plus_ms: u64) -> Play {
+        self.scenario.user.push(UserAct::says(words).after(after, plus_ms));
         self
+    }
+
+    /// The n-th compaction by a model comes to the n-th of these.
+    pub(crate) fn compacts(mut self, compactions: &[Compaction]) -> Play {
+        self.scenario.config.policy.compact = Compactor::Model;
+        self.scenario.compactions = compactions.to_vec();
+        self
+    }
+
+    /// How long the next byte of a stream is waited for.
+    pub(crate) fn idle_ms(mut self, ms: u64) -> Play {
+        self.scenario.patience.idle_ms = ms;
+        self
+    }
+
+    /// The user interrupts when something has happened.
+    pub(crate) fn interrupted(mut self, after: After, plus_ms: u64) -> Play {
+        self.scenario.user.push(UserAct::interrupts(after).after(after, plus_ms));
+        self
+    }
+
+    /// The user interrupts at this time.
+    pub(crate) fn interrupted_at(self, ms: u64) -> Play {
+        self.interrupted(After::Start, ms)
     }
 
     /// The times of tools are stretched and shrunk by chance.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use machine_spec::because::Owner;
 use machine_spec::message::{Entry, Origin, Outcome};
+use machine_spec::model::Failure;
 use machine_spec::{Effect, Notice, Terminal, Transcript};
 use replay::reader::Recording;
 use replay::replayer::{Options, replay};
@@ -96,6 +97,21 @@ impl Played {
     /// The conversation as the next run of the session begins with it.
     pub(crate) fn history(&self) -> Transcript {
         self.run.state.frame().transcript().settled()
+    }
+
+    /// The failures of attempts, as observers were told or not yet told.
+    pub(crate) fn failures(&self) -> Vec<Failure> {
+        self.told(|notice| match notice {
+            Notice::AttemptFailed { failure, .. } | Notice::ErrorWithheld { failure, .. } => {
+                Some(failure.clone())
+            }
+            _ => None,
+        })
+    }
+
+    /// How often something shown was taken back.
+    pub(crate) fn retractions(&self) -> usize {
+        self.told(|notice| matches!(notice, Notice::Retracted { .. }).then_some(())).len()
     }
 
     /// Who spoke in the user's role, in order.

@@ -5,10 +5,9 @@ use machine_spec::message::{GateRefusal, NotStarted, Outcome};
 use machine_spec::model::StopReason;
 use machine_spec::{Notice, RoomKind, Terminal};
 use replay::scenario::Answer;
-use tests::house;
 use wire::Dialect::{Anthropic, OpenAiChat};
 
-use super::play::{Play, fails, says};
+use super::play::{Play, fails, says, with_text};
 use super::played::Played;
 
 fn succeeded(output: &str) -> Outcome {
@@ -121,11 +120,8 @@ fn b010_a_usable_call_opens_a_new_repair_budget() {
 
 /// The same stream with another word for its end.
 fn ends_as(file: &str, old: &str, new: &str) -> Answer {
-    let path = house::wire_file("cases").join(file);
-    let text = std::fs::read_to_string(path).expect("a wire file");
-    let (old, new) = (format!(r#""finish_reason":"{old}""#), format!(r#""finish_reason":"{new}""#));
-    assert_eq!(text.matches(&old).count(), 1, "{file}");
-    Answer::stream(text.replace(&old, &new))
+    let member = |word: &str| format!(r#""finish_reason":"{word}""#);
+    with_text(file, &member(old), &member(new))
 }
 
 fn lists(answers: Vec<Answer>) -> Played {

@@ -98,6 +98,11 @@ fn run(
     let path = stage.path("config.toml");
     let setup = Setup::load(&path, &Overrides::default(), &environment);
     let mut setup = setup.unwrap_or_else(|error| panic!("{error}"));
+    if let Some(earlier) = stage.earlier().filter(|_| file == "run.jsonl") {
+        let earlier = Recording::read(&earlier).expect("a readable recording");
+        let state = engine::resume::last_state(&earlier).expect("it was started");
+        setup.go_on_from(&state);
+    }
     change(&mut setup);
     let dialects = setup.providers.iter().map(|provider| provider.dialect).collect();
     let recorded = stage.path(file);
@@ -130,11 +135,17 @@ fn carry(
     let ran = engine::block_on(async {
         let watch = async {
             let mut events: Vec<Event> = Vec::new();
+            let mut seen: Vec<String> = Vec::new();
             while let Some(event) = told.recv().await {
                 let awaited =
                     |event: &Event| word.as_ref().is_some_and(|word| kind(event) == *word);
                 if awaited(&event) && !events.iter().any(awaited) {
                     handle.interrupt(InterruptedBy::User);
+                }
+                seen.push(kind(&event));
+                for say in stage.says().iter().filter(|say| say.is_due(&seen)) {
+                    handle.say(say.words.clone()).expect("the run goes on");
+                    stage.write_behind(say);
                 }
                 on(&event, &handle);
                 events.push(event);
@@ -206,8 +217,14 @@ impl Acted {
     /// The conversation as the n-th request to a provider tells it.
     pub(crate) fn conversation(&self, double: &str, n: usize) -> Vec<String> {
         let body = &self.stage.double(double).bodies()[n];
-        let chat = self.stage.double(double).exchanges()[n].target.contains("/chat/completions");
-        render::conversation(if chat { Dialect::OpenAiChat } else { Dialect::Anthropic }, body)
+        let target = self.stage.double(double).exchanges()[n].target.clone();
+        let dialect = match &*target {
+            chat if chat.ends_with("/chat/completions") => Dialect::OpenAiChat,
+            responses if responses.ends_with("/responses") => Dialect::OpenAiResponses,
+            gemini if gemini.contains("enerateContent") => Dialect::Gemini,
+            _ => Dialect::Anthropic,
+        };
+        render::conversation(dialect, body)
     }
 
     /// The outcomes of all calls, in call order.

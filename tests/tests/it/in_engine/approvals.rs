@@ -244,3 +244,25 @@ fn a_hook_may_stop_the_turn_at_a_batch() {
     assert_eq!(acted.end(), &Terminal::HookStopped { reason: "enough".into() });
     assert_eq!(acted.outcomes()[0], succeeded("edited"), "and they stand in history");
 }
+
+#[test]
+fn b034_the_fixture_of_two_calls_that_wait_on_a_list() {
+    let acted = super::act::act("answered--two-calls-wait-on-a-list");
+    let outcomes = acted.outcomes();
+    let [Outcome::NotApproved { .. }, Outcome::NotApproved { .. }, third] = &outcomes[..] else {
+        panic!("{outcomes:?}")
+    };
+    assert!(third.is_success(), "{third:?}");
+    let tickets: Vec<&str> = outcomes[..2]
+        .iter()
+        .filter_map(|outcome| match outcome {
+            Outcome::NotApproved { how: NotApproved::Queued { ticket } } => Some(&**ticket),
+            _ => None,
+        })
+        .collect();
+    assert!(tickets.len() == 2 && tickets[0] != tickets[1], "each has its own: {tickets:?}");
+    let lines = acted.conversation("a", 1);
+    for (line, ticket) in lines[4..].iter().zip(tickets) {
+        assert!(line.contains(ticket), "{line}");
+    }
+}

@@ -1,4 +1,4 @@
-//! B025, B026, B027: what becomes of a conversation that grows too large, and memory of it.
+//! B004, B025, B026, B027: what becomes of a conversation that grows too large, and memory of it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use machine_spec::model::Usage;
 use machine_spec::{Terminal, Transcript};
 use tests::scene::{AnswerTable, Scene, Stage};
 
-use super::act::{Acted, act_while, kind, with_step};
+use super::act::{Acted, act, act_while, kind, with_step};
 
 fn scene(more: &str, answers: &[&str]) -> Scene {
     let config = format!(
@@ -218,4 +218,123 @@ fn what_leaves_the_view_is_remembered_and_found_by_a_later_session() {
     assert!(!again.ended.history().is_empty());
     let history = serde_json::to_string(&again.ended.history()).expect("JSON");
     assert!(!history.contains("From memory"), "it leaves the history with its turn");
+}
+
+#[test]
+fn b004_a_cut_never_parts_a_call_from_its_result() {
+    let acted = act("answered--the-cut-keeps-a-pair-together");
+    assert_eq!((acted.asked("a"), compactions(&acted)), (5, 1));
+    let lines = acted.conversation("a", 4);
+    let [summary, first, second, third, fourth] = &lines[..] else { panic!("{lines:#?}") };
+    assert!(summary.starts_with("user: ") && summary.contains("Goal: rename flag."), "{summary}");
+    assert!(summary.contains("Rename the flag and check it."), "word for word: {summary}");
+    assert!(first.starts_with("assistant calls ") && second.starts_with("assistant calls "));
+    assert!(third.starts_with("result ") && fourth.starts_with("result "), "{lines:#?}");
+    assert_eq!(acted.end().text(), Some("Both checks passed."));
+}
+
+/// A conversation that meets an overflow in this spelling, on this wire.
+fn overflow(dialect: &str, files: &[&str]) -> Acted {
+    let mut scene = scene("", &[]);
+    scene.config = scene
+        .config
+        .replace("dialect = \"anthropic\"", &format!("dialect = \"{dialect}\""))
+        .replace("compact = \"model\"", "compact = \"summary\"");
+    let table = |file: &&str| AnswerTable::of(&format!("cases/{file}"));
+    scene.doubles[0].answers = files.iter().map(table).collect();
+    let change = |setup: &mut Setup| {
+        setup.machine.history = history(&EARLIER, 50);
+        setup.machine.candidates[0].context_window = 0;
+    };
+    act_while(Stage::set(scene), change, |_, _| {})
+}
+
+#[test]
+fn b025_one_condition_in_six_spellings_is_withheld_and_mended() {
+    for (dialect, file, end) in [
+        ("anthropic", "B025-1.http", "B025-10.sse"),
+        ("openai-chat", "B025-2.http", "B040-2.sse"),
+        ("openai-chat", "B025-3.http", "B040-2.sse"),
+        ("openai-chat", "B025-5.http", "B040-2.sse"),
+        ("gemini", "B025-6.http", "B023c-1.sse"),
+        ("openai-responses", "B025-8.sse", "B021-2.sse"),
+    ] {
+        let acted = overflow(dialect, &[file, end]);
+        assert!(matches!(acted.end(), Terminal::Answered { .. }), "{file}: {:?}", acted.end());
+        assert_eq!((acted.asked("a"), compactions(&acted)), (2, 1), "{file}");
+        let shown = acted.events.iter().filter(|event| kind(event) == "attempt_failed").count();
+        assert_eq!(shown, 0, "{file}: the user sees no error");
+    }
+    for file in ["B025-4.http", "B025-7.http"] {
+        let acted = overflow("anthropic", &[file]);
+        assert_eq!((acted.asked("a"), compactions(&acted)), (1, 0), "{file}");
+        assert!(matches!(acted.end(), Terminal::ProviderFailed { .. }), "{:?}", acted.end());
+    }
+}
+
+#[test]
+fn b026b_the_fixture_of_a_head_that_is_always_too_long() {
+    let acted = act("context-exhausted--every-head-is-too-long");
+    let lengths: Vec<usize> = bodies(&acted)[5..].iter().map(String::len).collect();
+    assert!((2..=4).contains(&lengths.len()), "{lengths:?}");
+    assert!(lengths.windows(2).all(|pair| pair[1] < pair[0]), "{lengths:?}");
+    assert!(matches!(acted.end(), Terminal::ContextExhausted { .. }), "{:?}", acted.end());
+}
+
+#[test]
+fn b027_the_fixture_of_what_outlives_a_compaction() {
+    let acted = act("required-tool-missing--the-guard-outlives-a-compaction");
+    assert_eq!(compactions(&acted), 1);
+    let lines = acted.conversation("a", 4);
+    assert!(lines[0].contains("Linter set up earlier."), "{lines:#?}");
+    assert!(lines[0].contains("rename --fast to --quick"), "{lines:#?}");
+    let heard: Vec<usize> =
+        bodies(&acted).iter().map(|body| body.matches("m10: ").count()).collect();
+    assert_eq!(heard.iter().rposition(|n| *n == 0), Some(heard.len() - 2), "once, at its place");
+    assert_eq!(heard.last(), Some(&1));
+    let Terminal::RequiredToolMissing { missing, .. } = acted.end() else {
+        panic!("the guard forgets nothing: {:?}", acted.end())
+    };
+    assert_eq!(missing, &["submit"]);
+}
+
+#[test]
+fn a_hook_is_asked_before_a_compaction_and_may_forbid_it() {
+    let acted = act("answered--an-overflow-is-withheld");
+    let asked = acted.stage.lines("looked").concat();
+    let asked: serde_json::Value = serde_json::from_str(&asked).expect("one question");
+    assert_eq!(asked["hook_event_name"], "PreCompact", "{asked}");
+    assert_eq!(compactions(&acted), 1);
+    let kept = acted.stage.lines("memory.jsonl").concat();
+    assert!(kept.contains("Do all steps."), "memory has seen what left the view: {kept}");
+    let acted = act("context-exhausted--a-hook-forbids-compaction");
+    assert_eq!((acted.asked("a"), compactions(&acted)), (2, 0), "nothing is summed up");
+    assert_eq!(acted.stage.lines("asked").concat().matches("PreCompact").count(), 1);
+    match acted.end() {
+        Terminal::ContextExhausted { limit: 200_000, actual: 204_812, compaction } => {
+            assert!(compaction.contains("the minutes are not written yet"), "{compaction}");
+        }
+        end => panic!("{end:?}"),
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_asked_for_in_fewer_tokens_or_cut_away_as_the_last_resort() {
+    let acted = act("answered--fewer-tokens-are-asked-for");
+    let asked: Vec<u64> = acted
+        .stage
+        .double("a")
+        .bodies()
+        .iter()
+        .map(|body| body["max_tokens"].as_u64().expect("a number"))
+        .collect();
+    assert!(asked[0] == 3_000 && (1_024..3_000).contains(&asked[1]), "{asked:?}");
+    let acted = act("answered--the-oldest-part-is-cut-away");
+    let cut = acted.told(|event| match event {
+        Event::ContextTruncated { dropped } => Some(*dropped),
+        _ => None,
+    });
+    assert_eq!(cut, [3]);
+    let lines = acted.conversation("a", 2);
+    assert!(lines[0].contains("cut away"), "the model is told: {lines:#?}");
 }

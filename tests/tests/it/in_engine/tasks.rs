@@ -7,7 +7,7 @@ use machine_spec::message::{Fate, Outcome};
 use tests::processes::alive_in_group;
 use tests::scene::{Scene, Stage};
 
-use super::act::{Acted, act_again, act_on, act_while, kind};
+use super::act::{Acted, act, act_again, act_on, act_while, kind};
 
 const PROVIDER: &str = r#"
 [[provider]]
@@ -65,6 +65,31 @@ fn stopped(script: &str, more: &str) -> Acted {
 #[test]
 fn b035a_nothing_of_a_stopped_group_is_alive() {
     stopped("sleep 300 & sleep 300 & echo >up; wait", "");
+}
+
+#[test]
+fn b035_the_fixtures_of_stopped_processes() {
+    for fixture in ["interrupted--a-group-of-processes", "interrupted--a-tool-that-does-not-listen"]
+    {
+        let acted = act(fixture);
+        assert!(matches!(acted.end(), Terminal::Interrupted { unknown: 1, .. }), "{fixture}");
+        let [Outcome::Unknown { .. }] = &acted.outcomes()[..] else { panic!("{fixture}") };
+        let group = acted.stage.lines("pid").concat().parse().expect("the id of a process");
+        let left = alive_in_group(group);
+        assert!(left.is_empty(), "{fixture}: {left:?}");
+    }
+}
+
+#[test]
+fn a_task_that_is_not_waited_for_is_stopped_and_listed() {
+    let acted = act("answered--a-task-that-is-not-waited-for");
+    let left = acted.told(|event| match event {
+        Event::TasksLeft { orphans } => Some(orphans.clone()),
+        _ => None,
+    });
+    let fates: Vec<Fate> = left.concat().iter().map(|orphan| orphan.fate).collect();
+    assert_eq!(fates, [Fate::Cancelled, Fate::Cancelled]);
+    assert!(matches!(acted.end(), Terminal::Answered { .. }), "{:?}", acted.end());
 }
 
 #[test]

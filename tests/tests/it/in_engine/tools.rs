@@ -6,8 +6,9 @@ use machine_spec::message::{GateRefusal, NotStarted, Outcome};
 use machine_spec::model::StopReason;
 use machine_spec::{RoomKind, Terminal};
 use tests::processes::alive_in_group;
+use tests::scene::{AnswerTable, Scene, Stage};
 
-use super::act::{act, act_again, kind};
+use super::act::{act, act_again, act_on, kind};
 
 fn succeeded(output: &str) -> Outcome {
     Outcome::Succeeded { output: output.into() }
@@ -23,6 +24,29 @@ fn b002_an_interrupt_closes_the_connection() {
     let shown = acted.place(|event| kind(event) == "text_delta");
     let void = acted.place(|event| kind(event) == "output_retracted");
     assert!(shown < void, "and what was shown of it is taken back");
+}
+
+/// The case as it stands: with a hook that always blocks, and a second turn.
+#[test]
+fn b002_no_stop_hook_is_asked_and_the_next_turn_begins_anew() {
+    let mut scene = Scene::of_fixture("interrupted--in-the-middle-of-a-text");
+    scene.config += "\n[[hook]]\nevent = \"Stop\"\ncwd = \".\"\n\
+        command = [\"sh\", \"-c\", \"cat >>asked; echo >>asked; echo no >&2; exit 2\"]\n\
+        [limits]\nstop_hook_blocks = 1\n";
+    scene.doubles[0].answers = vec![AnswerTable::of("cases/B002-1.sse")];
+    scene.doubles[0].always = Some(AnswerTable::of("cases/B001-1.sse"));
+    let acted = act_on(Stage::set(scene));
+    assert_eq!((acted.asked("a"), acted.stage.lines("asked").len()), (1, 0));
+    let told: Vec<usize> = (0..acted.events.len())
+        .filter(|n| matches!(acted.events[*n], Event::Interrupted))
+        .collect();
+    assert_eq!(told.len(), 1, "observers are told once, and cannot hold up the end");
+    let (stage, history) = (acted.stage, acted.ended.history());
+    let next = act_again(stage, "and now?", history);
+    let asked = next.stage.lines("asked");
+    let asked: Vec<&String> = asked.iter().filter(|line| !line.is_empty()).collect();
+    assert!(asked[0].contains("\"stop_hook_reentries\":0"), "{}", asked[0]);
+    assert!(matches!(next.end(), Terminal::StopHookLimit { .. }), "{:?}", next.end());
 }
 
 #[test]
