@@ -276,11 +276,13 @@ impl Build<'_> {
     }
 
     fn options(&mut self, at: &str, table: &ProviderTable) -> EncodeOptions {
+        let recovers = table.recover_text_calls.unwrap_or(may_write_calls(table.dialect));
         let options = EncodeOptions {
             max_tokens: table.max_tokens,
             temperature: table.temperature,
             output: self.provider_shape(at, table),
-            recover_text_calls: table.recover_text_calls.unwrap_or(may_write_calls(table.dialect)),
+            recover_text_calls: recovers,
+            tell_text_calls: !recovers,
             extra: table.extra.clone(),
             ..EncodeOptions::default()
         };
