@@ -166,6 +166,16 @@ impl Held {
         (!text.is_empty()).then_some(ModelEvent::Delta { block: self.block, text })
     }
 
+    /// Takes more text that is passed on whatever it is: only what may be a call is kept.
+    fn watch(&mut self, more: &str, markers: &[String]) {
+        let may_begin = more.contains(forms::FIRST) || more.ends_with(char::is_whitespace);
+        if self.text.is_empty() && !may_begin {
+            self.fence.read(more);
+        } else {
+            self.take(more, markers);
+        }
+    }
+
     /// The calls that the held text spells, if it does.
     fn calls(&self, tools: &Tools) -> Option<Vec<Spelled>> {
         forms::read(&self.text[self.marker?..], tools)

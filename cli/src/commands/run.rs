@@ -9,7 +9,9 @@ use ::replay::Recording;
 use engine::approve::{Standing, Terminal};
 use engine::config::{Overrides, process_environment};
 use engine::error::Code;
-use engine::{Approvals, EngineError, Event, Events, Handle, Observer, Setup, Signals, Stage};
+use engine::{
+    Approvals, EngineError, Event, Events, Handle, Observer, Pictures, Setup, Signals, Stage,
+};
 use machine_spec::State;
 use wire::Dialect;
 
@@ -28,6 +30,9 @@ pub(crate) struct Args {
     /// What to say; without it, or with `-`, standard input is read to its end.
     #[arg(value_name = "PROMPT")]
     prompt: Option<String>,
+    /// Show this image behind the prompt: PNG, JPEG, GIF or WebP; may be given more than once.
+    #[arg(long, value_name = "FILE")]
+    image: Vec<PathBuf>,
     /// The configuration; without it `loopwright.toml`, if there is one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -87,34 +92,37 @@ enum Prepared {
 struct Ready {
     setup: Setup,
     prompt: String,
+    pictures: Pictures,
     recording: Option<PathBuf>,
     approvals: Option<Approvals>,
 }
 
 fn prepare(args: &Args) -> Result<Prepared, Fault> {
     let prompt = prompt(args)?;
+    let pictures = pictures(args)?;
     let earlier = args.resume.as_deref().map(earlier).transpose()?;
     let mut setup = match setup(args) {
         Ok(setup) => setup,
         Err(error) => return Ok(Prepared::Refused(error)),
     };
     if let Some(earlier) = earlier {
-        setup.go_on_from(&earlier);
+        setup.go_on_from(&earlier.state);
+        setup.hold_images_of(&earlier.recording);
     }
     let approvals = approvals(args, &mut setup);
     let recording = recording(args)?;
-    Ok(Prepared::Ready(Box::new(Ready { setup, prompt, recording, approvals })))
+    Ok(Prepared::Ready(Box::new(Ready { setup, prompt, pictures, recording, approvals })))
 }
 
 fn play(ready: Ready, json: bool, out: &mut impl Write) -> Result<ExitCode, Fault> {
-    let Ready { setup, prompt, recording, approvals } = ready;
+    let Ready { setup, prompt, pictures, recording, approvals } = ready;
     let stage = match &recording {
         Some(path) => Stage::recorded(path),
         None => Stage::default(),
     };
     let stage = Stage { approvals, ..stage };
     let (handle, inputs) = engine::inputs();
-    handle.say(prompt).map_err(Fault::usage)?;
+    handle.show(prompt, pictures).map_err(Fault::usage)?;
     let (observer, events) = Observer::new();
     let ended = engine::block_on(async {
         let signals = Signals::interrupt(handle.clone());
@@ -251,13 +259,31 @@ fn approvals(args: &Args, setup: &mut Setup) -> Option<Approvals> {
     somebody.then(|| Approvals::by(Terminal::of_this_process()))
 }
 
-/// How an earlier run ended, as the next run of the session goes on from it.
-fn earlier(path: &Path) -> Result<State, Fault> {
+/// An earlier run of the session.
+struct Earlier {
+    /// How it ended, as the next run goes on from it.
+    state: State,
+    recording: Recording,
+}
+
+fn earlier(path: &Path) -> Result<Earlier, Fault> {
     let recording = Recording::read(path).map_err(Fault::unreadable)?;
-    engine::resume::last_state(&recording).ok_or_else(|| {
+    let state = engine::resume::last_state(&recording).ok_or_else(|| {
         let path = path.display();
         Fault::unreadable(format!("LW5008: {path} holds no frame to go on from"))
-    })
+    })?;
+    Ok(Earlier { state, recording })
+}
+
+fn pictures(args: &Args) -> Result<Pictures, Fault> {
+    let mut pictures = Pictures::none();
+    for path in &args.image {
+        pictures.add_file(path).map_err(|problem| {
+            let path = path.display();
+            Fault::usage(format!("LW5010: cannot show {path}: {problem}"))
+        })?;
+    }
+    Ok(pictures)
 }
 
 /// The file to record to. The name of a new one is the next free number: no clock is asked.

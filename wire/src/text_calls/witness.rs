@@ -16,8 +16,8 @@ use super::{Held, is_whole};
 pub(crate) struct Witness {
     tools: Tools,
     markers: Vec<String>,
-    /// The last block, if it is text.
-    text: Option<String>,
+    /// The last block, if it is text, as far as a call may begin in it.
+    text: Option<Held>,
     blocks: u32,
     called: bool,
 }
@@ -36,12 +36,12 @@ impl Witness {
             match event {
                 ModelEvent::BlockBegan { block, kind } => {
                     self.blocks = block + 1;
-                    self.text = (*kind == BlockKind::Text).then(String::new);
+                    self.text = (*kind == BlockKind::Text).then(|| Held::new(*block));
                     self.called |= matches!(kind, BlockKind::Call { .. });
                 }
                 ModelEvent::Delta { block, text } if block + 1 == self.blocks => {
-                    if let Some(all) = &mut self.text {
-                        all.push_str(text);
+                    if let Some(held) = &mut self.text {
+                        held.watch(text, &self.markers);
                     }
                 }
                 ModelEvent::Finished { reason, .. } if is_whole(*reason) => over = Some(at),
@@ -53,7 +53,9 @@ impl Witness {
                 | ModelEvent::Failed(_) => {}
             }
         }
-        if let Some((at, call)) = over.zip(self.unusable()) {
+        if let Some(at) = over
+            && let Some(call) = self.unusable()
+        {
             if let Some(ModelEvent::Finished { reason, .. }) = events.get_mut(at) {
                 *reason = StopReason::ToolUse;
             }
@@ -63,9 +65,7 @@ impl Witness {
 
     /// The call that stands for what was written, if anything was.
     fn unusable(&mut self) -> Option<[ModelEvent; 3]> {
-        let text = self.text.take().filter(|_| !self.called)?;
-        let mut held = Held::new(0);
-        held.take(&text, &self.markers);
+        let mut held = self.text.take().filter(|_| !self.called)?;
         let name = held.calls(&self.tools)?.into_iter().next()?.name;
         let (block, written) = (self.blocks, held.text.split_off(held.marker?));
         let problem = "expected a call of the tool, found one that is written as text".to_owned();
