@@ -210,7 +210,7 @@ fn report(ended: &Ended) -> ToolReport {
         }
     };
     let spent = ended.state.frame().counters().spent;
-    ToolReport { status, output, spent }
+    ToolReport { spent, ..ToolReport::new(status, output) }
 }
 
 /// What a child said last, if it said anything.

@@ -78,7 +78,8 @@ pub(crate) async fn listen(mut answer: UnboundedReceiver<Message>) -> Compaction
             }
             What::Answer(Input::ModelClosed { closure, .. }) => break draft.close(closure),
             What::Answer(_)
-            | What::Words(_)
+            | What::Words(..)
+            | What::Images(_)
             | What::Interrupt(_)
             | What::Deserted
             | What::Bytes(..)

@@ -15,15 +15,17 @@ use machine_spec::rooms::Room;
 use machine_spec::{Effect, Input, RoomKind, State, Step, Terminal, Transcript, start, step};
 
 use secrecy::ExposeSecret;
+use wire::Images;
 
 use crate::approve::{Absent, Approvals};
 use crate::clock::{Clock, Jitter};
 use crate::credentials;
 use crate::error::EngineError;
-use crate::events::{self, Ending, Event, Observer};
+use crate::events::{self, Ending, Event, ModelKnown, Observer};
 use crate::inbox::{Inbox, Inputs, What};
 use crate::journal::{Journal, RecordingStatus};
 use crate::perform::{Asking, Order, Performer, Prepared, Scene};
+use crate::pictures::Pictures;
 use crate::rules::Rules;
 use crate::setup::Setup;
 use crate::store::Store;
@@ -141,6 +143,7 @@ impl Driver {
         notes.insert("started_unix_ms".into(), clock.unix_ms().to_string());
         let mut journal = Journal::begin(&setup, recording.as_deref(), &clock, notes)?;
         let begun = guarded(|| start(journal.config(&setup)))?;
+        journal.keep(&setup.images);
         journal.started(&begun);
         let shown = recording.as_deref().map(|path| path.display().to_string());
         let folder = store_folder(&setup, recording.as_deref(), &session);
@@ -152,12 +155,19 @@ impl Driver {
             recording,
             store,
         };
-        let rules = setup.rules.clone();
+        let (rules, models) = (setup.rules.clone(), ModelKnown::of(&setup));
+        let catalogue = setup.catalogue.clone();
         let nobody = || Approvals::by(Absent::with(&setup.approvals));
         let approvals = approvals.unwrap_or_else(nobody);
         let performer = Performer::new(setup, approvals, scene, clock, jitter);
         let candidates = performer.names().candidates.clone();
-        observer.tell(Event::RunStarted { session, candidates, recording: shown });
+        observer.tell(Event::RunStarted {
+            session,
+            candidates,
+            models,
+            catalogue,
+            recording: shown,
+        });
         let (inbox, unread) = (Inbox::of(inputs), Vec::new());
         let announced = None;
         let driver = Driver { rules, inbox, performer, journal, observer, announced, unread };
@@ -184,9 +194,14 @@ impl Driver {
     /// What a message tells the machine, if it tells it anything.
     fn heard(&mut self, what: What, state: &State) -> Option<Input> {
         match what {
-            What::Words(text) => {
+            What::Words(text, Pictures { shown: images, held }) => {
                 let rules = self.rules.triggered(&text);
-                Some(Input::UserSaid { text, rules })
+                self.keep(&held);
+                Some(Input::UserSaid { text, images, rules })
+            }
+            What::Images(held) => {
+                self.keep(&held);
+                None
             }
             What::Interrupt(by) => Some(Input::Interrupted { by }),
             // Nobody is left who could ever begin this run.
@@ -214,6 +229,12 @@ impl Driver {
                 None
             }
         }
+    }
+
+    /// From here on requests can show these images, and so can a replay.
+    fn keep(&mut self, held: &Images) {
+        self.journal.keep(held);
+        self.performer.show(held);
     }
 
     /// A warning without secrets. All other events are made of what passed the redactor already.
@@ -400,6 +421,7 @@ impl Driver {
 
     /// Leaves nothing behind: no process, no timer, no open file, no unread word.
     async fn end(mut self, state: State) -> Result<Ended, EngineError> {
+        let known = self.performer.knows_every_price();
         self.performer.close().await;
         let unheard = self.inbox.close();
         if !unheard.is_empty() {
@@ -414,6 +436,9 @@ impl Driver {
             let problem = "the loop was left before the run was over".to_owned();
             return Err(EngineError::Bug { problem });
         };
+        let spent = state.frame().counters().spent;
+        let dollars = known.then(|| spent.nanos as f64 / 1e9);
+        self.observer.tell(Event::Spent { tokens: spent.tokens, dollars });
         Ok(Ended { terminal, state, recording, unread: self.unread })
     }
 }

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use machine_spec::because::Owner;
+use machine_spec::config::Price;
 use machine_spec::effect::{Gated, HookQuestion, OutputFault};
 use machine_spec::ids::{AttemptId, CallId, EffectId, TaskId};
 use machine_spec::input::{Decision, HookAnswer, InputKind, Spent, ToolStatus};
@@ -19,8 +20,10 @@ use machine_spec::{Notice, Terminal};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use wire::catalogue::{PriceSource, WindowSource};
 
 use crate::error::{Code, EngineError};
+use crate::setup::Setup;
 
 /// Where events are seen.
 pub type Events = UnboundedReceiver<Event>;
@@ -59,7 +62,14 @@ impl Observer {
 #[expect(missing_docs, reason = "the fields say what the event's own line announces")]
 pub enum Event {
     /// The run begins.
-    RunStarted { session: String, candidates: Vec<String>, recording: Option<String> },
+    RunStarted {
+        session: String,
+        candidates: Vec<String>,
+        models: Vec<ModelKnown>,
+        /// The day of the catalogue that windows and prices were looked up in.
+        catalogue: String,
+        recording: Option<String>,
+    },
     /// Queued user input became part of the conversation.
     InputAbsorbed { count: u32 },
     /// These words were never read; they belong to the next run.
@@ -160,8 +170,64 @@ pub enum Event {
     InputRefused { input: InputKind, room: RoomKind, cause: Cause },
     /// Something is not as it should be; the run goes on.
     Warning { code: Code, message: String },
+    /// What the run has spent, children included; told once, before its end. Tokens are those that
+    /// were reported, or estimated where nothing was. Of a price that is not known comes no cost.
+    Spent { tokens: u64, dollars: Option<f64> },
     /// The run is over. Nothing comes after it.
     Terminal(Ending),
+}
+
+/// What is known of the model of a candidate, and where it is known from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelKnown {
+    /// The candidate, as `name/model`.
+    pub candidate: String,
+    /// Its context window in tokens; 0 is no limit.
+    pub context_window: u64,
+    /// Where that is known from.
+    pub window_from: WindowSource,
+    /// What it costs, if that is known.
+    pub price: Option<PriceKnown>,
+    /// Where that is known from.
+    pub price_from: PriceSource,
+}
+
+/// What a million tokens cost, in dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of the configuration")]
+pub struct PriceKnown {
+    pub input: f64,
+    pub output: f64,
+    pub cache_read: f64,
+    pub cache_write: f64,
+}
+
+impl ModelKnown {
+    /// What is known of the models of a setup.
+    pub(crate) fn of(setup: &Setup) -> Vec<ModelKnown> {
+        let both = setup.machine.candidates.iter().zip(&setup.providers);
+        let known = both.map(|(candidate, provider)| ModelKnown {
+            candidate: format!("{}/{}", candidate.name, candidate.model),
+            context_window: candidate.context_window,
+            window_from: provider.window_from,
+            price: candidate.price.map(PriceKnown::of),
+            price_from: provider.price_from,
+        });
+        known.collect()
+    }
+}
+
+impl PriceKnown {
+    fn of(price: Price) -> PriceKnown {
+        // A billionth of a dollar for one token is a thousandth for a million.
+        let dollars = |nanos: u64| nanos as f64 / 1_000.0;
+        PriceKnown {
+            input: dollars(price.input),
+            output: dollars(price.output),
+            cache_read: dollars(price.cache_read),
+            cache_write: dollars(price.cache_write),
+        }
+    }
 }
 
 /// How a run ended, as the last event tells it.

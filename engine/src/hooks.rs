@@ -206,6 +206,7 @@ mod tests {
             name: call.name.clone(),
             outcome: Outcome::Failed { output: "no such file".into() },
             edited: Some(r#"{"cmd":"ls ."}"#.into()),
+            images: Vec::new(),
         };
         let reply = Reply {
             by: "a/m".into(),

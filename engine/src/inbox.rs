@@ -16,8 +16,10 @@ use replay::format::v1::BodyEnd;
 use secrecy::SecretString;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use wire::Images;
 
 use crate::events::Event;
+use crate::pictures::Pictures;
 
 /// Pieces of one stream that may stand in the line at the same time.
 const STREAM_ROOM: usize = 32;
@@ -35,8 +37,8 @@ pub(crate) struct Message {
 /// What a source has to say.
 #[derive(Debug)]
 pub(crate) enum What {
-    /// The user said this.
-    Words(String),
+    /// The user said this and showed these.
+    Words(String, Pictures),
     /// Somebody wants the run to stop.
     Interrupt(InterruptedBy),
     /// Nobody is left who could say anything.
@@ -47,6 +49,8 @@ pub(crate) enum What {
     Bytes(EffectId, u16, Vec<u8>),
     /// The raw response to an effect is over.
     BodyOver(EffectId, BodyEnd, Option<u16>),
+    /// The bytes of images: for the connections and the recording, before an answer shows them.
+    Images(Images),
     /// A credential that was looked up again: for the connection, and for nobody's eyes.
     Credential(CandidateId, SecretString),
     /// Something for observers alone.
@@ -83,18 +87,28 @@ impl Handle {
     ///
     /// The words, when nobody will hear them.
     pub fn say(&self, words: impl Into<String>) -> Result<(), NotHeard> {
+        self.show(words, Pictures::none())
+    }
+
+    /// Says something to the model, and shows it images behind the words.
+    ///
+    /// # Errors
+    ///
+    /// The words, when nobody will hear them.
+    pub fn show(&self, words: impl Into<String>, pictures: Pictures) -> Result<(), NotHeard> {
         let words = words.into();
         let Ok(room) = Arc::clone(&self.inner.room).try_acquire_owned() else {
             return Err(NotHeard::Full(words));
         };
-        let message = Message { what: What::Words(words), _room: Some(room) };
+        let message = Message { what: What::Words(words, pictures), _room: Some(room) };
         self.inner.tx.send(message).map_err(|refused| match refused.0.what {
-            What::Words(words) => NotHeard::Over(words),
+            What::Words(words, _) => NotHeard::Over(words),
             What::Interrupt(_)
             | What::Deserted
             | What::Answer(_)
             | What::Bytes(..)
             | What::BodyOver(..)
+            | What::Images(_)
             | What::Credential(..)
             | What::Tell(_) => NotHeard::Over(String::new()),
         })
@@ -155,9 +169,10 @@ impl Inbox {
             let from = match &message.what {
                 What::Answer(input) => input.answers(),
                 What::Bytes(id, ..) | What::BodyOver(id, ..) => Some(*id),
-                What::Words(_)
+                What::Words(..)
                 | What::Interrupt(_)
                 | What::Deserted
+                | What::Images(_)
                 | What::Credential(..)
                 | What::Tell(_) => None,
             };
@@ -178,12 +193,13 @@ impl Inbox {
         let mut unheard = Vec::new();
         while let Ok(message) = self.rx.try_recv() {
             match message.what {
-                What::Words(words) => unheard.push(words),
+                What::Words(words, _) => unheard.push(words),
                 What::Interrupt(_)
                 | What::Deserted
                 | What::Answer(_)
                 | What::Bytes(..)
                 | What::BodyOver(..)
+                | What::Images(_)
                 | What::Credential(..)
                 | What::Tell(_) => {}
             }
@@ -231,6 +247,13 @@ impl Line {
     /// Gives the one and last answer.
     pub(crate) fn answer(&self, input: Input) {
         self.put(What::Answer(input), None);
+    }
+
+    /// Hands over the bytes of images that an answer is about to show.
+    pub(crate) fn images(&self, held: Images) {
+        if !held.is_empty() {
+            self.put(What::Images(held), None);
+        }
     }
 
     /// Hands over a credential that was looked up again.
@@ -333,7 +356,7 @@ mod tests {
         first.answer(Input::TimerFired { id: EffectId(1) });
         handle.interrupt(InterruptedBy::Parent);
         inbox.cut(EffectId(1));
-        assert!(matches!(inbox.next().await.what, What::Words(words) if words == "one"));
+        assert!(matches!(inbox.next().await.what, What::Words(words, _) if words == "one"));
         assert!(matches!(inbox.next().await.what, What::Answer(_)));
         assert!(matches!(inbox.next().await.what, What::Interrupt(InterruptedBy::Parent)));
         drop(handle);

@@ -15,6 +15,7 @@ use replay::format::v1::{BodyEnd, Header, Note, Provider, WireSpan};
 use replay::recorder::{HalfFrame, RecordFailure};
 use replay::redact::{Admitted, Redactor};
 use replay::sink::FileSink;
+use wire::Images;
 
 use crate::clock::Clock;
 use crate::error::{Code, EngineError};
@@ -126,6 +127,13 @@ impl Journal {
         let note = Note::at(self.clock.since_start_ms());
         if let Some(recorder) = &mut self.recorder {
             recorder.started(step, &note);
+        }
+    }
+
+    /// Keeps the bytes of images.
+    pub(crate) fn keep(&mut self, images: &Images) {
+        if let Some(recorder) = &mut self.recorder {
+            images.all().for_each(|bytes| recorder.keep(bytes));
         }
     }
 

@@ -49,6 +49,7 @@ mod journal;
 pub mod memory;
 mod perform;
 pub mod permit;
+pub mod pictures;
 mod process;
 mod providers;
 pub mod resume;
@@ -66,6 +67,7 @@ pub use error::EngineError;
 pub use events::{Event, Events, Observer};
 pub use inbox::{Handle, Inputs, NotHeard, inputs};
 pub use journal::RecordingStatus;
+pub use pictures::Pictures;
 pub use setup::Setup;
 pub use signals::Signals;
 

@@ -17,6 +17,7 @@ use machine_spec::view::View;
 use machine_spec::{Effect, Input, State};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinHandle};
+use wire::Images;
 
 use crate::approve::{Approvals, Wanted};
 use crate::assess::Assessor;
@@ -69,6 +70,8 @@ pub(crate) struct Performer {
     clock: Clock,
     jitter: Jitter,
     names: Names,
+    /// Whether the price of every request so far is known.
+    priced: bool,
     under_way: BTreeMap<EffectId, Job>,
 }
 
@@ -158,9 +161,12 @@ impl Performer {
             candidates: candidates.map(|one| format!("{}/{}", one.name, one.model)).collect(),
             hooks: setup.hooks.iter().map(|hook| hook.name.clone()).collect(),
         };
+        let mut connections: Vec<Connection> =
+            setup.providers.into_iter().map(Connection::to).collect();
+        connections.iter_mut().for_each(|connection| connection.show(&setup.images));
         Performer {
             family,
-            connections: setup.providers.into_iter().map(Connection::to).collect(),
+            connections,
             tools: setup.tools,
             hooks: setup.hooks,
             assessor: setup.assessor,
@@ -175,6 +181,7 @@ impl Performer {
             clock,
             jitter,
             names,
+            priced: true,
             under_way: BTreeMap::new(),
         }
     }
@@ -182,6 +189,16 @@ impl Performer {
     /// The names behind the numbers.
     pub(crate) fn names(&self) -> &Names {
         &self.names
+    }
+
+    /// From here on requests can show these images.
+    pub(crate) fn show(&mut self, images: &Images) {
+        self.connections.iter_mut().for_each(|connection| connection.show(images));
+    }
+
+    /// Whether what was spent on models is known in money.
+    pub(crate) fn knows_every_price(&self) -> bool {
+        self.priced
     }
 
     /// Makes the request of a step ready, so that its body can be noted before anything is done.
@@ -205,7 +222,9 @@ impl Performer {
             | Effect::Reject(_)
             | Effect::Finish(_) => None,
         })?;
-        let connection = self.connections.get_mut(usize::from(request.candidate.0))?;
+        let place = usize::from(request.candidate.0);
+        self.priced &= config.candidates.get(place).is_none_or(|asked| asked.price.is_some());
+        let connection = self.connections.get_mut(place)?;
         let (body, outgoing) = connection.prepare(config, request);
         Some(Prepared { body, outgoing })
     }

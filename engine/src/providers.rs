@@ -13,7 +13,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName
 use reqwest::{Client, Url, redirect, retry};
 use secrecy::{ExposeSecret, SecretString};
 use wire::encode::{EncodeOptions, Encoder};
-use wire::{Dialect, ResponseReader};
+use wire::{Dialect, Images, ResponseReader};
 
 use crate::setup::{Auth, Patience, Provider};
 
@@ -59,6 +59,11 @@ impl Connection {
     /// Whom it leads to.
     pub(crate) fn provider(&self) -> &Arc<Provider> {
         &self.provider
+    }
+
+    /// From here on its requests can show these images.
+    pub(crate) fn show(&mut self, images: &Images) {
+        self.encoder.hold(images);
     }
 
     /// Proves from here on with this key who sends its requests.

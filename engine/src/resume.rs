@@ -2,8 +2,10 @@
 
 use machine_spec::config::DeferredCall;
 use machine_spec::input::{InputKind, InterruptedBy};
+use machine_spec::message::{Entry, ImagePlace};
 use machine_spec::{Effect, Input, Notice, State, Terminal, step};
 use replay::Recording;
+use replay::reader::Body;
 
 use crate::setup::Setup;
 
@@ -20,6 +22,18 @@ impl Setup {
             // Every other ending leaves nothing pending.
             Some(_) | None => None,
         };
+    }
+
+    /// Takes over the bytes of the images in its history, as far as they were kept with this
+    /// recording. Of others the model is told that they are not available any more.
+    pub fn hold_images_of(&mut self, recording: &Recording) {
+        for image in self.machine.history.newest_first().flat_map(Entry::images) {
+            if let ImagePlace::Held(address) = &image.place
+                && let Body::Found(bytes) = recording.bodies.get(address)
+            {
+                self.images.hold(&image.media, &bytes);
+            }
+        }
     }
 }
 

@@ -9,8 +9,9 @@ use machine_spec::config::RunConfig;
 use replay::redact::Redactor;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
-use wire::Dialect;
+use wire::catalogue::{PriceSource, WindowSource};
 use wire::encode::EncodeOptions;
+use wire::{Dialect, Images};
 
 use crate::approve::ApprovalRules;
 use crate::assess::Assessor;
@@ -52,6 +53,10 @@ pub struct Setup {
     pub store_dir: Option<PathBuf>,
     /// Where the configuration came from, for people.
     pub origin: Option<PathBuf>,
+    /// The bytes of the images that its history shows.
+    pub images: Images,
+    /// The day of the catalogue that windows and prices were looked up in, `YYYY-MM-DD`.
+    pub catalogue: String,
 }
 
 impl Setup {
@@ -95,6 +100,10 @@ pub struct Provider {
     pub patience: Patience,
     /// What the encoder is told.
     pub options: EncodeOptions,
+    /// Where the context window of its candidate is known from.
+    pub window_from: WindowSource,
+    /// Where its price is known from.
+    pub price_from: PriceSource,
 }
 
 /// How requests prove who sends them.

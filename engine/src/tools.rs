@@ -10,7 +10,11 @@ use std::sync::Arc;
 
 use machine_spec::ids::CallId;
 use machine_spec::input::{ToolReport, ToolStatus};
+use serde::Deserialize;
 use tokio::sync::watch;
+use wire::Images;
+
+pub mod content;
 
 use crate::process::{self, Capture, End, Leave, Order, Remains};
 
@@ -29,10 +33,36 @@ pub struct Tool {
     /// The most bytes of its output that are taken; of more, the middle is lost. How much of them
     /// stands in the conversation is for the machine to decide.
     pub max_output_bytes: usize,
+    /// What its output is.
+    pub output: ToolOutput,
     /// Variables to set for it.
     pub env: BTreeMap<String, String>,
     /// Where it runs; the folder of the engine when absent.
     pub cwd: Option<PathBuf>,
+}
+
+/// What a tool prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolOutput {
+    /// Text for the model.
+    #[default]
+    Text,
+    /// A list of parts, text and images, as JSON; see [`content`].
+    Content,
+}
+
+/// What came of a call, with the bytes of its images.
+#[derive(Debug)]
+pub(crate) struct Returned {
+    pub(crate) report: ToolReport,
+    pub(crate) held: Images,
+}
+
+impl Returned {
+    fn text(report: ToolReport) -> Returned {
+        Returned { report, held: Images::default() }
+    }
 }
 
 /// What every tool of a run is told about it.
@@ -53,12 +83,12 @@ pub(crate) async fn run(
     scene: Arc<ToolScene>,
     leave: watch::Receiver<Leave>,
     prints_to: Option<PathBuf>,
-) -> Option<ToolReport> {
+) -> Option<Returned> {
     let Some(tool) = tool else {
         // The gate lets no call pass whose tool the machine does not know; only a setup that was
         // put together by hand can come here.
         let output = "the tool is declared, but there is no command for it".to_owned();
-        return Some(ToolReport::new(ToolStatus::Failed, output));
+        return Some(Returned::text(ToolReport::new(ToolStatus::Failed, output)));
     };
     let mut env = BTreeMap::from([
         ("LOOPWRIGHT_TOOL".to_owned(), tool.name.clone()),
@@ -79,7 +109,14 @@ pub(crate) async fn run(
         prints_to: prints_to.as_deref(),
     };
     let remains = process::run(order, leave).await;
-    (remains.end != End::LetGo).then(|| report(remains, tool.timeout_ms))
+    if remains.end == End::LetGo {
+        return None;
+    }
+    let report = report(remains, tool.timeout_ms);
+    Some(match (tool.output, report.status) {
+        (ToolOutput::Content, ToolStatus::Succeeded) => content::read(report),
+        (ToolOutput::Content | ToolOutput::Text, _) => Returned::text(report),
+    })
 }
 
 /// What the model may know of how a call went.
@@ -121,7 +158,7 @@ mod tests {
     use rstest::rstest;
     use tokio::sync::watch;
 
-    use super::{Tool, ToolScene, run};
+    use super::{Tool, ToolOutput, ToolScene, run};
     use crate::process::Leave;
 
     fn tool(script: &str) -> Tool {
@@ -130,6 +167,7 @@ mod tests {
             command: ["sh", "-c", script].map(String::from).to_vec(),
             timeout_ms: 20_000,
             max_output_bytes: 100,
+            output: ToolOutput::Text,
             env: BTreeMap::new(),
             cwd: None,
         }
@@ -139,8 +177,8 @@ mod tests {
         let scene = ToolScene { session: "s1".into(), hide: vec![], grace_ms: 100 };
         let (_leave, leave) = watch::channel(Leave::GoOn);
         let args = "{\"a\":1}".into();
-        let report = run(Some(Arc::new(tool)), CallId(7), args, Arc::new(scene), leave, None).await;
-        report.expect("nobody let it go")
+        let came = run(Some(Arc::new(tool)), CallId(7), args, Arc::new(scene), leave, None).await;
+        came.expect("nobody let it go").report
     }
 
     #[rstest]

@@ -55,7 +55,7 @@ fn opened(effects: &[Effect]) -> Option<EffectId> {
 /// Plays a session and gives the number of steps it took.
 fn session(rounds: usize) -> (State, usize) {
     let (call, last) = (response(true), response(false));
-    let said = Input::UserSaid { text: "go".into(), rules: vec![] };
+    let said = Input::UserSaid { text: "go".into(), images: vec![], rules: vec![] };
     let mut taken = step(start(config(rounds)).state, said);
     let mut steps = 1;
     for round in 0..=rounds {
@@ -79,7 +79,7 @@ fn session(rounds: usize) -> (State, usize) {
 }
 
 fn in_the_middle_of_a_text() -> (State, EffectId) {
-    let said = Input::UserSaid { text: "go".into(), rules: vec![] };
+    let said = Input::UserSaid { text: "go".into(), images: vec![], rules: vec![] };
     let taken = step(start(config(1)).state, said);
     let id = opened(&taken.effects).expect("a request is open");
     let event = ModelEvent::BlockBegan { block: 0, kind: BlockKind::Text };

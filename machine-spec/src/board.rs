@@ -8,7 +8,8 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::config::{DeferredCall, ToolKind};
 use crate::effect::{Allowance, Effect, EffectKind, Notice};
@@ -16,7 +17,7 @@ use crate::frame::{Frame, Task};
 use crate::hooking::Asked;
 use crate::ids::{CallId, EffectId, RuleId, TaskId};
 use crate::input::{Stored, ToolReport, ToolStatus};
-use crate::message::{CallResult, GateRefusal, NotStarted, Outcome};
+use crate::message::{CallResult, GateRefusal, Image, NotStarted, Outcome};
 use crate::model::{Permission, Safety};
 use crate::planted::{Defect, active};
 use crate::policy::EarlyStart;
@@ -36,7 +37,7 @@ pub struct Board {
 }
 
 /// One call and how far it has come.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub struct Slot {
     /// The call.
     pub call: CallId,
@@ -64,6 +65,34 @@ pub struct Slot {
     pub edited: bool,
     /// How far it has come.
     pub status: Status,
+    /// Images that it came back with.
+    #[serde(default)]
+    pub images: Vec<Image>,
+}
+
+/// By hand, like a message: a call without images keeps its digest.
+impl Serialize for Slot {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = 13 + usize::from(!self.images.is_empty());
+        let mut slot = serializer.serialize_struct("Slot", fields)?;
+        slot.serialize_field("call", &self.call)?;
+        slot.serialize_field("block", &self.block)?;
+        slot.serialize_field("wire_id", &self.wire_id)?;
+        slot.serialize_field("name", &self.name)?;
+        slot.serialize_field("args", &self.args)?;
+        slot.serialize_field("canonical", &self.canonical)?;
+        slot.serialize_field("safety", &self.safety)?;
+        slot.serialize_field("read_only", &self.read_only)?;
+        slot.serialize_field("kind", &self.kind)?;
+        slot.serialize_field("permission", &self.permission)?;
+        slot.serialize_field("lacks", &self.lacks)?;
+        slot.serialize_field("edited", &self.edited)?;
+        slot.serialize_field("status", &self.status)?;
+        if !self.images.is_empty() {
+            slot.serialize_field("images", &self.images)?;
+        }
+        slot.end()
+    }
 }
 
 /// How far a call has come.
@@ -324,12 +353,13 @@ impl Board {
     fn came_back(
         &mut self,
         id: EffectId,
-        report: ToolReport,
+        mut report: ToolReport,
         frame: &mut Frame,
     ) -> Option<(&mut Slot, u64, Outcome)> {
         frame.spend(report.spent);
         let slot = self.slots.iter_mut().find(|slot| slot.status == Status::Running(id))?;
         let bytes = report.output.len() as u64;
+        slot.images = core::mem::take(&mut report.images);
         Some((slot, bytes, ended(report)))
     }
 
@@ -416,7 +446,8 @@ impl Board {
             };
             let edited = slot.edited.then_some(slot.args);
             let (call, wire_id, name) = (slot.call, slot.wire_id, slot.name);
-            (CallResult { call, wire_id, name, outcome, edited }, slot.lacks)
+            let images = slot.images;
+            (CallResult { call, wire_id, name, outcome, edited, images }, slot.lacks)
         });
         results.collect()
     }

@@ -95,7 +95,10 @@ fn sighting(slot: &Slot) -> Option<Sighting> {
         Outcome::Unknown { .. } | Outcome::NotStarted { .. } | Outcome::Refused { .. } => false,
     };
     let (text, is_error) = wording::outcome(outcome);
-    let result = Digest::of(&*text).chain(&is_error);
+    let mut result = Digest::of(&*text).chain(&is_error);
+    if !slot.images.is_empty() {
+        result = result.chain(&slot.images);
+    }
     ended.then(|| Sighting { tool: slot.name.clone(), call: identity(slot), result })
 }
 

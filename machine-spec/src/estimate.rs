@@ -64,7 +64,8 @@ pub fn entry_tokens(entry: &Entry) -> u64 {
                 };
                 let text = text + result.edited.as_deref().map_or(0, text_tokens);
                 // The rendered wording round an outcome stays under sixty tokens.
-                ENVELOPE + text_tokens(&result.wire_id) + text + 60
+                let images = IMAGE * result.images.len() as u64;
+                ENVELOPE + text_tokens(&result.wire_id) + text + images + 60
             })
             .sum(),
         Entry::Aside(_) => 0,

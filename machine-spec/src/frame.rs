@@ -8,6 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Deref;
 
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::compact::Compactions;
@@ -19,7 +20,7 @@ use crate::estimate::text_tokens;
 use crate::ids::{AttemptId, CallId, CandidateId, EffectId, HookId, RuleId, TaskId};
 use crate::input::Spent;
 use crate::ledger::Ledger;
-use crate::message::{Entry, Origin, Said};
+use crate::message::{Entry, Image, Origin, Said};
 use crate::model::{Failure, Usage};
 use crate::terminal::Tried;
 use crate::transcript::Transcript;
@@ -46,14 +47,41 @@ pub struct Frame {
 }
 
 /// Words that wait to be absorbed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub struct Waiting {
     /// Whether they are the user's own, or a notification's.
     pub origin: Origin,
     /// The words.
     pub text: String,
+    /// Images that stand behind them.
+    #[serde(default)]
+    pub images: Vec<Image>,
     /// The rules they trigger.
     pub rules: Vec<RuleId>,
+}
+
+impl Waiting {
+    /// Words without images that trigger no rule.
+    #[must_use]
+    pub fn words(origin: Origin, text: impl Into<String>) -> Waiting {
+        Waiting { origin, text: text.into(), images: Vec::new(), rules: Vec::new() }
+    }
+}
+
+/// By hand, like [`Said`]: words alone keep their digest.
+impl Serialize for Waiting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Waiting { origin, text, images, rules } = self;
+        let fields = 3 + usize::from(!images.is_empty());
+        let mut waiting = serializer.serialize_struct("Waiting", fields)?;
+        waiting.serialize_field("origin", origin)?;
+        waiting.serialize_field("text", text)?;
+        if !images.is_empty() {
+            waiting.serialize_field("images", images)?;
+        }
+        waiting.serialize_field("rules", rules)?;
+        waiting.end()
+    }
 }
 
 /// A background task that runs.

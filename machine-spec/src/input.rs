@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{EffectId, RuleId};
+use crate::message::Image;
 use crate::model::{CallFacts, Closure, ModelEvent, closed_enum};
 
 /// A fact from the world. Answers carry the id of the effect they answer.
@@ -16,6 +17,9 @@ pub enum Input {
     UserSaid {
         /// The words.
         text: String,
+        /// Images that stand behind them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
         /// The required-tool rules whose pattern the words match. Matching is done at the edge,
         /// over the user's own words alone (Part 7, decision 8), and recorded here.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -176,6 +180,27 @@ impl Input {
         }
     }
 
+    /// The images that it brings.
+    #[must_use]
+    pub fn images(&self) -> &[Image] {
+        match self {
+            Input::UserSaid { images, .. } => images,
+            Input::ToolReturned { report, .. } | Input::TaskEnded { report, .. } => &report.images,
+            Input::Interrupted { .. }
+            | Input::ModelSaid { .. }
+            | Input::ModelClosed { .. }
+            | Input::Compacted { .. }
+            | Input::MemoryRecalled { .. }
+            | Input::MemoryFlushed { .. }
+            | Input::CredentialRefreshed { .. }
+            | Input::ApprovalGiven { .. }
+            | Input::ResultStored { .. }
+            | Input::OutputChecked { .. }
+            | Input::HookAnswered { .. }
+            | Input::TimerFired { .. } => &[],
+        }
+    }
+
     /// The effect this input answers, for the kinds that answer one.
     #[must_use]
     pub const fn answers(&self) -> Option<EffectId> {
@@ -219,6 +244,9 @@ pub struct ToolReport {
     pub status: ToolStatus,
     /// What the model may read. What is longer than the machine shows inline is put aside.
     pub output: String,
+    /// Images that the model may see beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// What it spent on models, when it was a run of its own.
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,
@@ -228,7 +256,7 @@ impl ToolReport {
     /// A report of something that asked no model.
     #[must_use]
     pub fn new(status: ToolStatus, output: impl Into<String>) -> ToolReport {
-        ToolReport { status, output: output.into(), spent: Spent::default() }
+        ToolReport { status, output: output.into(), images: Vec::new(), spent: Spent::default() }
     }
 }
 

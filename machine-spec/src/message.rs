@@ -27,6 +27,20 @@ pub enum Entry {
     Boundary(Boundary),
 }
 
+impl Entry {
+    /// The images that it shows.
+    pub fn images(&self) -> impl Iterator<Item = &Image> {
+        let (said, results) = match self {
+            Entry::Said(said) | Entry::Boundary(Boundary { said, .. }) => {
+                (&said.images[..], &[][..])
+            }
+            Entry::Results(results) => (&[][..], &results[..]),
+            Entry::Reply(_) | Entry::Aside(_) => (&[][..], &[][..]),
+        };
+        said.iter().chain(results.iter().flat_map(|result: &CallResult| &result.images))
+    }
+}
+
 /// A compaction boundary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Boundary {
@@ -265,7 +279,7 @@ pub struct Call {
 }
 
 /// The result of one call.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub struct CallResult {
     /// The call it answers.
     pub call: CallId,
@@ -276,8 +290,32 @@ pub struct CallResult {
     /// What came of it.
     pub outcome: Outcome,
     /// The arguments it ran with, where somebody changed them; the model is told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub edited: Option<Arc<str>>,
+    /// Images that stand beside its output.
+    #[serde(default)]
+    pub images: Vec<Image>,
+}
+
+/// By hand, like [`Said`]: a result without images keeps its digest.
+impl Serialize for CallResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let CallResult { call, wire_id, name, outcome, edited, images } = self;
+        let fields = 4 + usize::from(edited.is_some()) + usize::from(!images.is_empty());
+        let mut result = serializer.serialize_struct("CallResult", fields)?;
+        result.serialize_field("call", call)?;
+        result.serialize_field("wire_id", wire_id)?;
+        result.serialize_field("name", name)?;
+        result.serialize_field("outcome", outcome)?;
+        match edited {
+            Some(_) => result.serialize_field("edited", edited)?,
+            None => result.skip_field("edited")?,
+        }
+        if !images.is_empty() {
+            result.serialize_field("images", images)?;
+        }
+        result.end()
+    }
 }
 
 /// What came of a call. Three truths are kept apart: it ran, it may have run, it did not run.

@@ -79,8 +79,8 @@ pub fn step(mut state: State, input: Input) -> Step {
 
 fn accept(room: Room, input: Input, frame: &mut Frame, out: &mut Out) -> Result<Next, Refused> {
     let answer = match input {
-        Input::UserSaid { text, rules } => {
-            let said = Waiting { origin: Origin::User, text, rules };
+        Input::UserSaid { text, images, rules } => {
+            let said = Waiting { origin: Origin::User, text, images, rules };
             return hear_user(room, said, frame, out);
         }
         Input::Interrupted { by } => return Ok(room.interrupt(by, frame, out)),
@@ -149,7 +149,7 @@ fn hear_task(
         frame.note_success(&tool, &lacks);
     }
     let text = crate::wording::task_report(task, &tool, &outcome);
-    frame.inbox.push(Waiting { origin: Origin::Notification, text, rules: vec![] });
+    frame.inbox.push(Waiting::words(Origin::Notification, text));
     out.emit(Effect::Notify(Notice::TaskReported { task }));
     wake(room, Because::TaskReported, Owner::Supervisor, frame, out)
 }

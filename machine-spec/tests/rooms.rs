@@ -50,7 +50,7 @@ impl Story {
             "show" => return self.show(rest),
             "user" => {
                 let (rules, text) = rules_of(rest)?;
-                Input::UserSaid { text, rules }
+                Input::UserSaid { text, images: vec![], rules }
             }
             "interrupt" => Input::Interrupted { by: InterruptedBy::User },
             "model" => return self.model(rest),

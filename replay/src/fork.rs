@@ -139,7 +139,8 @@ fn replace(
         let runs = plan.tools.get_mut(&name).map(|tool| &mut tool.runs);
         let run = runs.and_then(|runs| runs.get_mut(nth)).ok_or("its run is not planned")?;
         let output = Output::Text(report.output.clone());
-        *run = ToolRun { status: report.status, output, ..run.clone() };
+        let images = report.images.clone();
+        *run = ToolRun { status: report.status, output, images, ..run.clone() };
         Ok(())
     } else if let Input::HookAnswered { answer, .. } = answer {
         let (hook, nth) = asked(recording, id).ok_or("its question is not recorded")?;

@@ -331,6 +331,16 @@ impl<S: Sink> Recorder<S> {
         address
     }
 
+    /// Keeps bytes that the conversation names by their content, such as those of an image.
+    pub fn keep(&mut self, bytes: &[u8]) {
+        if self.files == Channel::Open && !self.redactor.finds(bytes) {
+            let stored = self.sink.grow_body("kept", bytes);
+            if let Err(error) = stored.and_then(|()| self.sink.keep_body("kept", &address(bytes))) {
+                self.give_up(Lost::Bodies, &error);
+            }
+        }
+    }
+
     /// Keeps more of the raw response that answers this effect, exactly as it came.
     pub fn body(&mut self, effect: EffectId, bytes: &[u8]) {
         let body = self.bodies.entry(effect).or_default();

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use machine_spec::invariants::{self, Chronicle, Invariant};
+use machine_spec::message::Entry;
 use machine_spec::model::ModelEvent;
 use machine_spec::{Input, InputKind, RoomKind, State, Step, start, step};
 
@@ -79,8 +80,10 @@ impl Replayer {
     ) -> Replayer {
         // Without any stored body there is nothing to keep what was heard for.
         let options = Options { responses: options.responses && !bodies.are_absent(), ..options };
+        let mut requests = Requests::of(&header.providers);
+        requests.show(header.config.history.newest_first().flat_map(Entry::images), &bodies);
         Replayer {
-            requests: Requests::of(&header.providers),
+            requests,
             responses: Responses::of(&header.providers, &header.config),
             header: header.clone(),
             report: Report::new(path.clone()),
@@ -107,6 +110,9 @@ impl Replayer {
             && let Some(input) = &input
         {
             self.responses.hear(seq, input);
+        }
+        if let Some(input) = input.as_ref().filter(|input| !input.images().is_empty()) {
+            self.requests.show(input.images().iter(), &self.bodies);
         }
         let step = match (self.state.take(), input) {
             (Some(state), Some(input)) => self.step(state, input, &recorded, room)?,

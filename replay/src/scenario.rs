@@ -13,6 +13,7 @@ use machine_spec::input::{
     Compaction, Decision, HookAnswer, InterruptedBy, OutputVerdict, Recall, Refresh, Spent, Stored,
     ToolStatus,
 };
+use machine_spec::message::Image;
 use machine_spec::model::{
     BlockEnd, BlockKind, CallFacts, Closure, ErrorClass, ModelEvent, Permission, Proof, Safety,
     StopReason,
@@ -320,6 +321,9 @@ pub struct ToolRun {
     /// What becomes of it when it is told to stop.
     #[serde(default)]
     pub when_cancelled: WhenCancelled,
+    /// Images that it shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// What it spent on models, when it is a run of its own.
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,
@@ -336,6 +340,7 @@ impl Default for ToolRun {
             output: Output::default(),
             delay_ms: 0,
             when_cancelled: WhenCancelled::default(),
+            images: Vec::new(),
             spent: Spent::default(),
         }
     }
@@ -441,7 +446,7 @@ impl UserAct {
     /// The user says this at once.
     #[must_use]
     pub fn says(text: &str) -> UserAct {
-        let act = Act::Says { text: text.into(), rules: Vec::new() };
+        let act = Act::Says { text: text.into(), images: Vec::new(), rules: Vec::new() };
         UserAct { act, after: After::Start, plus_ms: 0 }
     }
 
@@ -466,6 +471,9 @@ pub enum Act {
     Says {
         /// The words.
         text: String,
+        /// Images that stand behind them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
         /// The required-tool rules they match.
         #[serde(default)]
         rules: Vec<RuleId>,
@@ -480,7 +488,7 @@ pub enum Act {
 impl From<Act> for Input {
     fn from(act: Act) -> Input {
         match act {
-            Act::Says { text, rules } => Input::UserSaid { text, rules },
+            Act::Says { text, images, rules } => Input::UserSaid { text, images, rules },
             Act::Interrupts { by } => Input::Interrupted { by },
         }
     }

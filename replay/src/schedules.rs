@@ -53,9 +53,7 @@ pub fn orders(scenario: &Scenario, library: &Library) -> Result<Orders, BadPlan>
     let script = Script::compile(scenario, library)?;
     let mut walk = Walk { script: &script, orders: Orders::default(), known: BTreeMap::new() };
     let said = scenario.user.iter().find_map(|act| match &act.act {
-        Act::Says { text, rules } => {
-            Some(Input::UserSaid { text: text.clone(), rules: rules.clone() })
-        }
+        act @ Act::Says { .. } => Some(act.clone().into()),
         Act::Interrupts { .. } => None,
     });
     let Some(said) = said else {

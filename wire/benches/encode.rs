@@ -52,6 +52,7 @@ fn requests(rounds: u32) -> Vec<SealedRequest> {
             name: call.name.clone(),
             outcome: Outcome::Succeeded { output: "a line of output\n".repeat(60) },
             edited: None,
+            images: Vec::new(),
         };
         transcript.append(Entry::Reply(Reply {
             by: Arc::from("a/m"),

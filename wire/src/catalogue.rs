@@ -96,6 +96,28 @@ impl fmt::Display for WindowSource {
     }
 }
 
+/// Where a price is known from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PriceSource {
+    /// The configuration says so.
+    Explicit,
+    /// The catalogue says so.
+    Catalogue,
+    /// Nobody says so: the price is not known, which is not nothing.
+    Unknown,
+}
+
+impl fmt::Display for PriceSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PriceSource::Explicit => "configuration",
+            PriceSource::Catalogue => "catalogue",
+            PriceSource::Unknown => "not known",
+        })
+    }
+}
+
 /// What a request cost, in pico-dollars (10^-12 USD): exact, as a price is micro-dollars per
 /// million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]

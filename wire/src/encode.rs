@@ -32,7 +32,8 @@ pub(crate) use self::fit::{IdShape, fit_id, fit_name};
 pub(crate) use self::json::{Members, Out, value};
 pub(crate) use self::output::joined;
 pub(crate) use self::parts::{
-    Ask, For, NO_OUTPUT, list_tools, may_choose, offers_tools, result_text, sub_object,
+    Ask, For, NO_OUTPUT, list_tools, may_choose, offers_tools, result_in_words, result_text,
+    sub_object,
 };
 pub(crate) use self::private::{Private, has_member, private};
 pub(crate) use self::schema::{args, push_schema};

@@ -28,6 +28,17 @@ impl Images {
         self.held.get(address).map(AsRef::as_ref)
     }
 
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// The bytes of every image.
+    pub fn all(&self) -> impl Iterator<Item = &[u8]> {
+        self.held.values().map(AsRef::as_ref)
+    }
+
     /// Takes over all that another collection holds; false if nothing of it was new.
     pub fn take_over(&mut self, others: &Images) -> bool {
         let before = self.held.len();
@@ -64,6 +75,15 @@ pub(crate) fn placeholder(image: &Image) -> String {
     }
 }
 
+/// The words that stand for an image where a wire has no place for one.
+pub(crate) fn no_place(image: &Image) -> String {
+    let media = if image.media.is_empty() { "image" } else { &image.media };
+    match &image.place {
+        ImagePlace::Linked(url) => format!("({media} at {url})"),
+        ImagePlace::Held(_) => format!("({media} that cannot be shown to you here)"),
+    }
+}
+
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Appends bytes as base64, which needs no escapes in JSON.
@@ -91,7 +111,8 @@ pub(crate) fn data_url(out: &mut Vec<u8>, media: &str, bytes: &[u8]) {
 
 /// The bytes of a base64 text, in the common or the URL alphabet, padded or not. Blanks are
 /// skipped; anything else that is no base64 gives nothing.
-pub(crate) fn from_base64(text: &str) -> Option<Vec<u8>> {
+#[must_use]
+pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end().trim_end_matches('=');
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
     let (mut bits, mut count) = (0u32, 0u32);

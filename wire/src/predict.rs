@@ -63,6 +63,9 @@ enum Kind {
 const PATIENCE: u32 = 4;
 const PAUSE: u32 = 32;
 
+/// To learn from a longer event costs more than it can spare.
+const LARGEST: usize = 64 << 10;
+
 impl Prediction {
     pub(crate) fn new(noise: &'static [Noise]) -> Prediction {
         Prediction { noise, ..Prediction::default() }
@@ -106,7 +109,8 @@ impl Prediction {
     /// An event was parsed: forgets the pattern, and takes a new one from it if it taught one.
     pub(crate) fn learn(&mut self, data: &[u8], lesson: Option<Lesson>) {
         self.holes.clear();
-        let Some(Lesson { member, block }) = lesson.filter(|_| !self.off) else { return };
+        let teaches = !self.off && data.len() <= LARGEST;
+        let Some(Lesson { member, block }) = lesson.filter(|_| teaches) else { return };
         if self.useless >= PATIENCE {
             self.unlearned += 1;
             if self.unlearned < PAUSE {

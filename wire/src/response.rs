@@ -7,6 +7,7 @@ use machine_spec::RunConfig;
 use machine_spec::effect::ToolChoice;
 use machine_spec::model::ModelEvent;
 
+use crate::text_calls::Witness;
 use crate::{DecodeLimits, Decoder, Dialect, EncodeOptions, TextCalls, decode_whole};
 
 /// Reads one response.
@@ -14,13 +15,25 @@ use crate::{DecodeLimits, Decoder, Dialect, EncodeOptions, TextCalls, decode_who
 pub struct ResponseReader {
     dialect: Dialect,
     decoder: Decoder,
-    written: Option<TextCalls>,
+    written: Written,
     fresh: Vec<ModelEvent>,
+}
+
+/// What becomes of calls that the model writes into its text.
+#[derive(Clone, Debug)]
+enum Written {
+    /// They are text like any other.
+    Kept,
+    /// They become calls.
+    Recovered(TextCalls),
+    /// They are text, and the model is told.
+    Told(Witness),
 }
 
 impl ResponseReader {
     /// A reader for the response to one request. Written calls are recovered if the endpoint is
-    /// configured so and the request declared tools that may be called.
+    /// configured so and the request declared tools that may be called; or else the model is told of
+    /// them, if the endpoint is configured so.
     #[must_use]
     pub fn new(
         dialect: Dialect,
@@ -29,38 +42,35 @@ impl ResponseReader {
         choice: &ToolChoice,
     ) -> ResponseReader {
         let callable = !config.tools.is_empty() && *choice != ToolChoice::None;
-        let recovers = options.recover_text_calls && callable;
+        let written = match (options.recover_text_calls, options.tell_text_calls) {
+            (true, _) if callable => Written::Recovered(TextCalls::new(&config.tools)),
+            (false, true) if callable => Written::Told(Witness::new(&config.tools)),
+            (true | false, _) => Written::Kept,
+        };
         ResponseReader {
             dialect,
             decoder: Decoder::new(dialect, DecodeLimits::default()),
-            written: recovers.then(|| TextCalls::new(&config.tools)),
+            written,
             fresh: Vec::new(),
         }
     }
 
     /// Takes the next bytes of the body and appends what they say.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<ModelEvent>) {
-        match &mut self.written {
-            None => self.decoder.push(bytes, out),
-            Some(written) => {
-                self.decoder.push(bytes, &mut self.fresh);
-                written.sift(&mut self.fresh);
-                out.append(&mut self.fresh);
-            }
+        if let Written::Kept = self.written {
+            return self.decoder.push(bytes, out);
         }
+        self.decoder.push(bytes, &mut self.fresh);
+        self.written.hear(&mut self.fresh);
+        out.append(&mut self.fresh);
     }
 
     /// The body is over; see [`Decoder::finish`].
     pub fn finish(&mut self, out: &mut Vec<ModelEvent>) {
-        match &mut self.written {
-            None => self.decoder.finish(out),
-            Some(written) => {
-                self.decoder.finish(&mut self.fresh);
-                written.sift(&mut self.fresh);
-                written.finish(&mut self.fresh);
-                out.append(&mut self.fresh);
-            }
-        }
+        self.decoder.finish(&mut self.fresh);
+        self.written.hear(&mut self.fresh);
+        self.written.finish(&mut self.fresh);
+        out.append(&mut self.fresh);
     }
 
     /// What a response in one piece says; `ended` tells whether its body came to its end. See
@@ -68,10 +78,8 @@ impl ResponseReader {
     #[must_use]
     pub fn read_whole(&mut self, body: &[u8], ended: bool) -> Vec<ModelEvent> {
         let mut events = decode_whole(self.dialect, DecodeLimits::default(), body, ended);
-        if let Some(written) = &mut self.written {
-            written.sift(&mut events);
-            written.finish(&mut events);
-        }
+        self.written.hear(&mut events);
+        self.written.finish(&mut events);
         events
     }
 
@@ -85,6 +93,26 @@ impl ResponseReader {
     /// the end of the message is missing.
     #[must_use]
     pub fn holds_an_end(&self) -> bool {
-        self.written.as_ref().is_some_and(TextCalls::holds_an_end)
+        match &self.written {
+            Written::Recovered(calls) => calls.holds_an_end(),
+            Written::Kept | Written::Told(_) => false,
+        }
+    }
+}
+
+impl Written {
+    fn hear(&mut self, events: &mut Vec<ModelEvent>) {
+        match self {
+            Written::Kept => {}
+            Written::Recovered(calls) => calls.sift(events),
+            Written::Told(witness) => witness.hear(events),
+        }
+    }
+
+    fn finish(&mut self, events: &mut Vec<ModelEvent>) {
+        match self {
+            Written::Recovered(calls) => calls.finish(events),
+            Written::Kept | Written::Told(_) => {}
+        }
     }
 }

@@ -90,12 +90,9 @@ impl Framer {
                     self.name.extend_from_slice(&line(&self.lines, input, &found)[at..]);
                 }
                 Field::Data(at) => {
-                    if let Found::Here(range) = &found
-                        && !self.has_data
-                        && self.lines.take_blank(input, pos)
-                    {
+                    if !self.has_data && self.lines.take_blank(input, pos) {
                         self.spent = true;
-                        let data = &input[range.start + at..range.end];
+                        let data = &line(&self.lines, input, &found)[at..];
                         return Some(Frame::Event { name: &self.name, data });
                     }
                     if !self.keep(input, &found, at) {

@@ -9,6 +9,7 @@
 mod fence;
 mod forms;
 mod python;
+mod witness;
 
 use machine_spec::config::ToolSpec;
 use machine_spec::model::{BlockEnd, BlockKind, CallFacts, ModelEvent, Proof, Safety, StopReason};
@@ -16,6 +17,8 @@ use machine_spec::model::{BlockEnd, BlockKind, CallFacts, ModelEvent, Proof, Saf
 use self::fence::Fence;
 use self::forms::{Spelled, Tools};
 use crate::args::canonical_args;
+
+pub(crate) use self::witness::Witness;
 
 /// Looks for written calls in the events of one response.
 #[derive(Clone, Debug)]
@@ -108,19 +111,8 @@ impl TextCalls {
 
     /// The message is complete: held text becomes calls, or text.
     fn conclude(&mut self, reason: StopReason, out: &mut Vec<ModelEvent>) -> StopReason {
-        let whole = match reason {
-            StopReason::EndOfTurn
-            | StopReason::ToolUse
-            | StopReason::StopSequence
-            | StopReason::Other => true,
-            StopReason::OutputLimit
-            | StopReason::WindowExceeded
-            | StopReason::Paused
-            | StopReason::Refused
-            | StopReason::Filtered => false,
-        };
         let spelled = match &self.text {
-            Some(held) if whole && !self.called => held.calls(&self.tools),
+            Some(held) if is_whole(reason) && !self.called => held.calls(&self.tools),
             Some(_) | None => None,
         };
         let Some(calls) = spelled else {
@@ -174,6 +166,16 @@ impl Held {
         (!text.is_empty()).then_some(ModelEvent::Delta { block: self.block, text })
     }
 
+    /// Takes more text that is passed on whatever it is: only what may be a call is kept.
+    fn watch(&mut self, more: &str, markers: &[String]) {
+        let may_begin = more.contains(forms::FIRST) || more.ends_with(char::is_whitespace);
+        if self.text.is_empty() && !may_begin {
+            self.fence.read(more);
+        } else {
+            self.take(more, markers);
+        }
+    }
+
     /// The calls that the held text spells, if it does.
     fn calls(&self, tools: &Tools) -> Option<Vec<Spelled>> {
         forms::read(&self.text[self.marker?..], tools)
@@ -200,6 +202,21 @@ impl Held {
             return (free, whole.then_some(at));
         }
         (self.text.trim_end().len(), None)
+    }
+}
+
+/// Whether a message that stopped so was said to its end.
+const fn is_whole(reason: StopReason) -> bool {
+    match reason {
+        StopReason::EndOfTurn
+        | StopReason::ToolUse
+        | StopReason::StopSequence
+        | StopReason::Other => true,
+        StopReason::OutputLimit
+        | StopReason::WindowExceeded
+        | StopReason::Paused
+        | StopReason::Refused
+        | StopReason::Filtered => false,
     }
 }
 

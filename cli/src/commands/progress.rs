@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use engine::Event;
-use engine::events::Ending;
+use engine::events::{Ending, ModelKnown, PriceKnown};
 use machine_spec::Terminal;
 use machine_spec::input::{Decision, GrantScope};
 use machine_spec::message::Orphan;
+use wire::catalogue::PriceSource;
 
 /// What a person sees of a run.
 pub(crate) struct Progress {
@@ -107,9 +108,42 @@ fn born(agent: &str, recording: Option<&str>) -> String {
     format!("{agent} begins a run of its own{place}")
 }
 
+/// A model, as far as it is known, with where that is known from.
+fn model(known: &ModelKnown, catalogue: &str) -> String {
+    let ModelKnown { candidate, context_window, window_from, price, price_from } = known;
+    let window = match context_window {
+        0 => "no limit".to_owned(),
+        tokens => format!("{tokens} tokens"),
+    };
+    let price = match price {
+        Some(price) => {
+            let dated = match price_from {
+                PriceSource::Catalogue => format!(" of {catalogue}"),
+                PriceSource::Explicit | PriceSource::Unknown => String::new(),
+            };
+            let PriceKnown { input, output, .. } = price;
+            format!("${input} in and ${output} out for a million tokens ({price_from}{dated})")
+        }
+        None => price_from.to_string(),
+    };
+    format!("{candidate}: context window {window} ({window_from}), price {price}")
+}
+
+fn spent(tokens: u64, dollars: Option<f64>) -> String {
+    match dollars {
+        Some(dollars) => format!("spent {tokens} tokens, ${dollars:.6}"),
+        None => format!("spent {tokens} tokens; what they cost is not known"),
+    }
+}
+
 /// An event in one line, for those that a person wants to know of while waiting.
 fn line(event: &Event) -> Option<String> {
     Some(match event {
+        Event::RunStarted { models, catalogue, .. } => {
+            let models: Vec<String> = models.iter().map(|one| model(one, catalogue)).collect();
+            models.join("\n· ")
+        }
+        Event::Spent { tokens, dollars } => spent(*tokens, *dollars),
         Event::OutputRetracted { attempt } => format!("what {attempt} said is void"),
         Event::ResponseSealed { calls, .. } => {
             format!("the stream broke; {calls} complete calls were kept")
@@ -159,8 +193,7 @@ fn line(event: &Event) -> Option<String> {
         Event::ContextTruncated { dropped } => {
             format!("the {dropped} oldest messages were cut away")
         }
-        Event::RunStarted { .. }
-        | Event::InputAbsorbed { .. }
+        Event::InputAbsorbed { .. }
         | Event::ModelAttempt { .. }
         | Event::ModelBegan { .. }
         | Event::TextDelta { .. }

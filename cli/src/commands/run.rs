@@ -9,7 +9,9 @@ use ::replay::Recording;
 use engine::approve::{Standing, Terminal};
 use engine::config::{Overrides, process_environment};
 use engine::error::Code;
-use engine::{Approvals, EngineError, Event, Events, Handle, Observer, Setup, Signals, Stage};
+use engine::{
+    Approvals, EngineError, Event, Events, Handle, Observer, Pictures, Setup, Signals, Stage,
+};
 use machine_spec::State;
 use wire::Dialect;
 
@@ -28,6 +30,9 @@ pub(crate) struct Args {
     /// What to say; without it, or with `-`, standard input is read to its end.
     #[arg(value_name = "PROMPT")]
     prompt: Option<String>,
+    /// Show this image behind the prompt: PNG, JPEG, GIF or WebP; may be given more than once.
+    #[arg(long, value_name = "FILE")]
+    image: Vec<PathBuf>,
     /// The configuration; without it `loopwright.toml`, if there is one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -92,37 +97,42 @@ struct Ready {
     setup: Setup,
     prompt: String,
     listen: bool,
+    pictures: Pictures,
     recording: Option<PathBuf>,
     approvals: Option<Approvals>,
 }
 
 fn prepare(args: &Args) -> Result<Prepared, Fault> {
     let mut prompt = prompt(args)?;
+    let pictures = pictures(args)?;
     let earlier = args.resume.as_deref().map(earlier).transpose()?;
     let mut setup = match setup(args) {
         Ok(setup) => setup,
         Err(error) => return Ok(Prepared::Refused(error)),
     };
-    if let Some(Earlier { state, mut unread }) = earlier {
+    if let Some(Earlier { state, recording }) = earlier {
         setup.go_on_from(&state);
-        unread.push(prompt);
-        prompt = unread.join("\n\n");
+        setup.hold_images_of(&recording);
+        let mut said = engine::resume::unread(&recording);
+        said.push(prompt);
+        prompt = said.join("\n\n");
     }
     let approvals = approvals(args, &mut setup);
     let recording = recording(args)?;
     let listen = args.listen;
-    Ok(Prepared::Ready(Box::new(Ready { setup, prompt, listen, recording, approvals })))
+    let ready = Ready { setup, prompt, listen, pictures, recording, approvals };
+    Ok(Prepared::Ready(Box::new(ready)))
 }
 
 fn play(ready: Ready, json: bool, out: &mut impl Write) -> Result<ExitCode, Fault> {
-    let Ready { setup, prompt, listen, recording, approvals } = ready;
+    let Ready { setup, prompt, listen, pictures, recording, approvals } = ready;
     let stage = match &recording {
         Some(path) => Stage::recorded(path),
         None => Stage::default(),
     };
     let stage = Stage { approvals, ..stage };
     let (handle, inputs) = engine::inputs();
-    handle.say(prompt).map_err(Fault::usage)?;
+    handle.show(prompt, pictures).map_err(Fault::usage)?;
     if listen {
         listen_to_lines(handle.clone());
     }
@@ -287,8 +297,7 @@ fn approvals(args: &Args, setup: &mut Setup) -> Option<Approvals> {
 struct Earlier {
     /// How it ended, as the next run goes on from it.
     state: State,
-    /// What was said in it and never read, because its process was killed.
-    unread: Vec<String>,
+    recording: Recording,
 }
 
 fn earlier(path: &Path) -> Result<Earlier, Fault> {
@@ -297,7 +306,18 @@ fn earlier(path: &Path) -> Result<Earlier, Fault> {
         let path = path.display();
         Fault::unreadable(format!("LW5008: {path} holds no frame to go on from"))
     })?;
-    Ok(Earlier { state, unread: engine::resume::unread(&recording) })
+    Ok(Earlier { state, recording })
+}
+
+fn pictures(args: &Args) -> Result<Pictures, Fault> {
+    let mut pictures = Pictures::none();
+    for path in &args.image {
+        pictures.add_file(path).map_err(|problem| {
+            let path = path.display();
+            Fault::usage(format!("LW5010: cannot show {path}: {problem}"))
+        })?;
+    }
+    Ok(pictures)
 }
 
 /// The file to record to. The name of a new one is the next free number: no clock is asked.

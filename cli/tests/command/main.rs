@@ -2,6 +2,7 @@
 
 mod chaos;
 mod decode;
+mod images;
 mod replay;
 mod run;
 

@@ -232,3 +232,48 @@ fn words_that_a_killed_run_never_read_are_said_by_the_next_one() {
     }
     assert!(body.find("m1: ") < body.find("m2: ") && body.find("m2: ") < body.find("go on"));
 }
+
+/// What a window and a price are, and who says so, stands at the beginning; what was spent at the
+/// end. A price that nobody knows is never nothing.
+#[test]
+fn windows_and_prices_are_told_with_their_source() {
+    let catalogue = wire::catalogue::Catalogue::vendored();
+    for (model, extra, window, price, cost) in [
+        ("claude-3-5-haiku-20241022", "", (200_000, "catalogue"), "catalogue", true),
+        ("claude-test-1", "", (200_000, "name_pattern"), "unknown", false),
+        ("house", "", (64_000, "assumed"), "unknown", false),
+        (
+            "house",
+            "context_window = 9000\nprice = { input = 3.0, output = 15.0 }\n",
+            (9_000, "explicit"),
+            "explicit",
+            true,
+        ),
+    ] {
+        let mut scene = Scene::of_fixture("answered--a-plain-text");
+        let line = format!("model = \"{model}\"\n{extra}");
+        scene.config = scene.config.replace("model = \"claude-test-1\"\n", &line);
+        let stage = Stage::set(scene);
+        let ran = play(&stage);
+        assert_eq!(terminal(&ran)["reason"], "answered");
+        let events = ran.events();
+        let find = |word: &str| events.iter().find(|event| event["type"] == word);
+        let begun = find("run_started").expect("it begins");
+        assert_eq!(begun["catalogue"], catalogue.date());
+        let known = &begun["models"][0];
+        assert_eq!(
+            (&known["context_window"], &known["window_from"]),
+            (&window.0.into(), &window.1.into())
+        );
+        assert_eq!(known["price_from"], price, "{known}");
+        assert_eq!(known["price"].is_null(), !cost, "{known}");
+        let spent = find("spent").expect("it tells what it spent");
+        assert!(spent["tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{spent}");
+        assert_eq!(spent["dollars"].as_f64().is_some_and(|dollars| dollars > 0.0), cost, "{spent}");
+        let plain = loopwright(&stage, &["run", "--config", "config.toml", "--no-record", "hi"]);
+        let told = if cost { "spent" } else { "what they cost is not known" };
+        for expected in [format!("context window {} tokens", window.0), told.to_owned()] {
+            assert!(plain.stderr.contains(&expected), "{expected} in {}", plain.stderr);
+        }
+    }
+}

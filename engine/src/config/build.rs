@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use machine_spec::config::{Candidate, RunConfig};
-use wire::catalogue::Catalogue;
+use wire::Images;
+use wire::catalogue::{Catalogue, Window, WindowSource};
 use wire::encode::{EncodeOptions, OutputShape};
 
 use super::endpoint::{self, Endpoint, Keys};
@@ -44,7 +45,8 @@ pub(super) fn setup(
     environment: Environment<'_>,
     judge: Judged,
 ) -> Result<Setup, Vec<Problem>> {
-    let mut build = Build { folder, environment, problems: Vec::new() };
+    let catalogue = Catalogue::vendored();
+    let mut build = Build { folder, environment, catalogue, problems: Vec::new() };
     build.override_with(&mut file, overrides);
     let system = build.system(&file, overrides);
     let tables = std::mem::take(&mut file.providers);
@@ -103,6 +105,8 @@ pub(super) fn setup(
         shape,
         store_dir: file.store_dir.map(|dir| folder.join(dir)),
         origin: None,
+        images: Images::default(),
+        catalogue: build.catalogue.date().to_owned(),
     })
 }
 
@@ -126,6 +130,7 @@ struct Endpoints {
 struct Build<'a> {
     folder: &'a Path,
     environment: Environment<'a>,
+    catalogue: Catalogue,
     problems: Vec<Problem>,
 }
 
@@ -205,13 +210,14 @@ impl Build<'_> {
         for (index, table) in tables.into_iter().enumerate() {
             let at = format!("provider[{index}]");
             let name = table.name.clone().unwrap_or_else(|| table.dialect.word().to_owned());
+            let window = window(&table, &self.catalogue);
+            let (price, price_from) = self.price(&at, &table);
             endpoints.candidates.push(Candidate {
                 name: name.clone(),
                 model: table.model.clone(),
-                context_window: window(&table),
-                // What a request may produce must fit into the window with what it says.
-                max_output: table.max_output.or(table.max_tokens).unwrap_or(0),
-                price: self.price(&at, &table),
+                context_window: window.tokens,
+                max_output: reserved(&table),
+                price,
                 refreshable: false,
             });
             let patience = self.patience(&at, &table);
@@ -244,6 +250,8 @@ impl Build<'_> {
                         headers,
                         patience,
                         options,
+                        window_from: window.source,
+                        price_from,
                     });
                 }
                 Err(problems) => self.problems.extend(problems),
@@ -276,11 +284,13 @@ impl Build<'_> {
     }
 
     fn options(&mut self, at: &str, table: &ProviderTable) -> EncodeOptions {
+        let recovers = table.recover_text_calls.unwrap_or(may_write_calls(table.dialect));
         let options = EncodeOptions {
             max_tokens: table.max_tokens,
             temperature: table.temperature,
             output: self.provider_shape(at, table),
-            recover_text_calls: table.recover_text_calls.unwrap_or(may_write_calls(table.dialect)),
+            recover_text_calls: recovers,
+            tell_text_calls: !recovers,
             extra: table.extra.clone(),
             ..EncodeOptions::default()
         };
@@ -311,13 +321,25 @@ const fn may_write_calls(dialect: wire::Dialect) -> bool {
     }
 }
 
-/// The window that was configured, else the one the catalogue knows for exactly this model, else 0:
-/// a guess would compact conversations that fit.
-fn window(table: &ProviderTable) -> u64 {
-    match table.context_window {
-        Some(configured) => configured,
-        None => Catalogue::vendored().find(&table.model).map_or(0, |facts| facts.context),
+/// What a request may produce must fit into the window with what it says.
+fn reserved(table: &ProviderTable) -> u64 {
+    table.max_output.or(table.max_tokens).unwrap_or(0)
+}
+
+/// The window that was configured (0 is no limit), else the one the catalogue knows, else a guess.
+/// A guess never makes a configuration unusable: an answer is at most a quarter of a window.
+fn window(table: &ProviderTable, catalogue: &Catalogue) -> Window {
+    if let Some(tokens) = table.context_window {
+        return Window { tokens, source: WindowSource::Explicit };
     }
+    let mut window = catalogue.window(&table.model, 0);
+    match window.source {
+        WindowSource::Explicit | WindowSource::Catalogue => {}
+        WindowSource::NamePattern | WindowSource::Assumed => {
+            window.tokens = window.tokens.max(reserved(table).saturating_mul(4));
+        }
+    }
+    window
 }
 
 impl ProviderTable {

@@ -14,6 +14,7 @@ use super::Problem;
 use crate::approve::Standing;
 use crate::error::Code;
 use crate::permit::Ruling;
+use crate::tools::ToolOutput;
 
 /// A configuration file.
 #[derive(Debug, Default, Deserialize)]
@@ -98,6 +99,8 @@ pub(super) struct ToolTable {
     pub(super) timeout_ms: Option<u64>,
     #[serde(default = "default_output")]
     pub(super) max_output_bytes: usize,
+    #[serde(default)]
+    pub(super) output: ToolOutput,
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
     pub(super) cwd: Option<PathBuf>,

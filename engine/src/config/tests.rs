@@ -4,6 +4,7 @@ use machine_spec::config::{FailMode, Price};
 use rstest::rstest;
 use secrecy::ExposeSecret;
 use wire::Dialect;
+use wire::catalogue::WindowSource;
 
 use super::{Overrides, process_environment};
 use crate::credentials::KeySource;
@@ -386,6 +387,24 @@ command = ["x"]
     let matcher = |at: usize| setup.hooks[at].matcher.as_ref().map(regex::Regex::as_str);
     assert_eq!((matcher(1), matcher(2)), (Some("^(?:run)$"), None));
     assert_eq!(setup.machine.tool_hooks[0].on_failure, FailMode::Closed);
+}
+
+#[test]
+fn a_window_is_given_or_known_or_guessed_and_says_which() {
+    let window = |model: &str, lines: &str| {
+        let provider =
+            format!("[[provider]]\ndialect = \"ollama\"\nmodel = \"{model}\"\n{lines}\n");
+        let setup = parse(&provider).expect("sound");
+        (setup.machine.candidates[0].context_window, setup.providers[0].window_from)
+    };
+    let known = "claude-3-5-haiku-20241022";
+    assert_eq!(window(known, "context_window = 9000"), (9_000, WindowSource::Explicit));
+    assert_eq!(window(known, "context_window = 0"), (0, WindowSource::Explicit), "no limit");
+    assert_eq!(window(known, ""), (200_000, WindowSource::Catalogue));
+    assert_eq!(window("claude-test-1", ""), (200_000, WindowSource::NamePattern));
+    assert_eq!(window("m", ""), (64_000, WindowSource::Assumed));
+    let guess = window("m", "max_output = 64000");
+    assert_eq!(guess, (256_000, WindowSource::Assumed), "a guess leaves room for the answer");
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::events::Event;
 use crate::inbox::{Handle, Inbox, Line, Owed};
 use crate::process::Leave;
 use crate::setup::Setup;
-use crate::tools;
+use crate::tools::{self, Returned};
 
 /// Something that runs and can be told to end.
 #[derive(Debug)]
@@ -168,6 +168,10 @@ impl Performer {
         let (store, inline) = (self.store.clone(), self.family.inline);
         // The machine takes the report of a task as it is, so a long one is put aside here.
         let answer = move |mut report: ToolReport| {
+            // What a task reports is told in words, and words show nothing.
+            for image in report.images.drain(..) {
+                report.output.push_str(&format!("\n({} that cannot be shown here)", image.media));
+            }
             report.output = store.shorten(report.output, inline);
             Input::TaskEnded { id, report }
         };
@@ -194,7 +198,10 @@ impl Performer {
         let task = tokio::spawn(async move {
             let Order { call, args, .. } = order;
             match tools::run(tool, call, args, scene, receiver, paper).await {
-                Some(report) => owed.pay(answer(report)),
+                Some(Returned { report, held }) => {
+                    line.images(held);
+                    owed.pay(answer(report));
+                }
                 // It was let go, and nobody waits for it.
                 None => owed.paid(),
             }
@@ -203,7 +210,7 @@ impl Performer {
     }
 
     fn start_child(
-        &self,
+        &mut self,
         line: Line,
         order: Order,
         setup: &Setup,
@@ -225,6 +232,9 @@ impl Performer {
             line,
         };
         let setup = children::setup(setup, &agent, &birth.allowance);
+        if let Ok(child) = &setup {
+            self.priced &= child.machine.candidates.iter().all(|one| one.price.is_some());
+        }
         let task = tokio::spawn(async move {
             let report = children::live(agent, setup, inputs, birth).await;
             owed.pay(answer(report));

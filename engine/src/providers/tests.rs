@@ -18,6 +18,7 @@ use secrecy::SecretString;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use wire::Dialect;
+use wire::catalogue::{PriceSource, WindowSource};
 use wire::encode::EncodeOptions;
 
 use super::{Call, Connection};
@@ -39,6 +40,8 @@ fn provider(base_url: &str) -> Provider {
         headers: BTreeMap::from([("x-team".to_owned(), SecretString::from("house"))]),
         patience: Patience { idle_ms: 20_000, ..Patience::default() },
         options: EncodeOptions::default(),
+        window_from: WindowSource::Assumed,
+        price_from: PriceSource::Unknown,
     }
 }
 

@@ -46,6 +46,7 @@ impl Slot {
             lacks: facts.lacks.clone(),
             edited: false,
             status: gate::judge(name, facts, frame),
+            images: Vec::new(),
         }
     }
 
@@ -239,11 +240,9 @@ impl Slot {
                     edit.get_or_insert_with(|| (args.clone(), facts.clone()));
                 }
                 HookAnswer::Deferred => deferred = true,
-                HookAnswer::Continued { context } => frame.inbox.push(Waiting {
-                    origin: Origin::HookFeedback,
-                    text: context.clone(),
-                    rules: Vec::new(),
-                }),
+                HookAnswer::Continued { context } => {
+                    frame.inbox.push(Waiting::words(Origin::HookFeedback, context.clone()));
+                }
                 HookAnswer::Allowed | HookAnswer::Failed { .. } => {}
             }
         }

@@ -22,7 +22,11 @@ use crate::state::State;
 pub fn alphabet(state: &State, profile: &Profile) -> Vec<Input> {
     let mut inputs = Vec::new();
     for rules in &profile.says {
-        inputs.push(Input::UserSaid { text: String::from("u"), rules: rules.clone() });
+        inputs.push(Input::UserSaid {
+            text: String::from("u"),
+            images: alloc::vec::Vec::new(),
+            rules: rules.clone(),
+        });
     }
     if profile.interrupts {
         inputs.push(Input::Interrupted { by: InterruptedBy::User });

@@ -42,7 +42,11 @@ fn stuck(state: &State) -> Result<(), Violation> {
 #[must_use]
 pub fn benign_answer(state: &State) -> Option<Input> {
     if state.room() == RoomKind::Idle {
-        return Some(Input::UserSaid { text: String::from("u"), rules: alloc::vec![] });
+        return Some(Input::UserSaid {
+            text: String::from("u"),
+            images: alloc::vec::Vec::new(),
+            rules: alloc::vec![],
+        });
     }
     let ledger = state.frame().ledger();
     // Tools and hooks come back before the stream goes on; timers come last, and the time budget of

@@ -11,7 +11,7 @@ use crate::because::{Because, Owner};
 use crate::effect::{Effect, EffectKind, Notice};
 use crate::frame::{ActiveRule, Frame, Waiting};
 use crate::ids::RuleId;
-use crate::message::Origin;
+use crate::message::{Entry, Origin, Said};
 
 /// What is new?
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,7 +58,9 @@ fn recall(owner: Owner, query: String, frame: &mut Frame, out: &mut Out) -> Next
 fn absorb_words(words: Vec<Waiting>, frame: &mut Frame) {
     for message in words {
         let first = frame.counters.responses == 0 && frame.counters.model_calls == 0;
-        frame.say(if first { Origin::User } else { Origin::Steer }, message.text);
+        let origin = if first { Origin::User } else { Origin::Steer };
+        let Waiting { text, images, .. } = message;
+        frame.append(Entry::Said(Said { images, ..Said::words(origin, text) }));
         message.rules.into_iter().for_each(|rule| activate(rule, frame));
     }
     // Only the user's own words reset what stop hooks have used up (Part 7, decision 4).

@@ -175,7 +175,7 @@ impl Arena<'_> {
         let nth = self.count_run(name);
         let runs = self.script.scenario.tools.get(&**name).map_or(&[][..], |plan| &plan.runs);
         let run = runs.get(nth - 1).or(runs.last()).cloned().unwrap_or_default();
-        let ToolRun { mut status, output, mut delay_ms, when_cancelled, spent } = run;
+        let ToolRun { mut status, output, mut delay_ms, when_cancelled, images, spent } = run;
         let mut output = match output {
             Output::Text(text) => text,
             Output::Arguments => args.to_owned(),
@@ -197,7 +197,7 @@ impl Arena<'_> {
                 break;
             }
         }
-        let report = ToolReport { spent, ..ToolReport::new(status, output) };
+        let report = ToolReport { images, spent, ..ToolReport::new(status, output) };
         (report, delay_ms.max(wait), when_cancelled)
     }
 

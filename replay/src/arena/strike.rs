@@ -67,7 +67,11 @@ impl Arena<'_> {
             if fault == Fault::Interrupt {
                 self.take(Input::Interrupted { by: INTERRUPTER });
             } else if fault == Fault::Speech {
-                self.take(Input::UserSaid { text: SPEECH.into(), rules: Vec::new() });
+                self.take(Input::UserSaid {
+                    text: SPEECH.into(),
+                    images: Vec::new(),
+                    rules: Vec::new(),
+                });
             } else if fault == Fault::AnswerForged {
                 self.take(Input::TimerFired { id: NOBODYS });
             } else if fault == Fault::AnswerRepeated {

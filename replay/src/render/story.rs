@@ -11,6 +11,7 @@ use machine_spec::model::{
 use machine_spec::{Because, Effect, Input, Passage, RoomKind, Terminal};
 
 use super::Mode;
+use super::talk;
 use super::words::{count, cut, facts, quoted, time, word};
 use crate::format::v1::Frame;
 use crate::reader::{Recording, Tail};
@@ -348,12 +349,11 @@ impl<'a> Story<'a> {
 
 fn input_words(input: &Input, mode: Mode) -> String {
     match input {
-        Input::UserSaid { text, rules } if rules.is_empty() => {
-            format!("the user says {}", quoted(text, mode))
-        }
-        Input::UserSaid { text, rules } => {
+        Input::UserSaid { text, images, rules } => {
+            let shown: String = images.iter().map(talk::image).collect();
             let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
-            format!("the user says {}, which matches {}", quoted(text, mode), rules.join(", "))
+            let matches = if rules.is_empty() { "" } else { ", which matches " };
+            format!("the user says {}{shown}{matches}{}", quoted(text, mode), rules.join(", "))
         }
         Input::Interrupted { by } => format!("interrupted by {by}"),
         Input::ModelSaid {

@@ -65,7 +65,7 @@ fn said_line(said: &Said, mode: Mode) -> String {
     }
 }
 
-fn image(image: &Image) -> String {
+pub(super) fn image(image: &Image) -> String {
     let (ImagePlace::Held(place) | ImagePlace::Linked(place)) = &image.place;
     format!(" [image {} {place}]", image.media)
 }
@@ -125,11 +125,12 @@ fn result_lines(results: &[CallResult], mode: Mode) -> String {
     }
     let mut text = String::from("results");
     for result in results {
-        let CallResult { call, name, outcome, edited, .. } = result;
+        let CallResult { call, name, outcome, edited, images, .. } = result;
         text += &format!("\n{call} {name} {}", outcome_words(outcome, mode));
         if let Some(args) = edited {
             text += &format!(" (ran with {})", cut(args, mode));
         }
+        text.extend(images.iter().map(image));
     }
     text
 }

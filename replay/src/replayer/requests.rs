@@ -2,8 +2,9 @@
 
 use machine_spec::RunConfig;
 use machine_spec::effect::SealedRequest;
+use machine_spec::message::{Image, ImagePlace};
 use serde_json::Value;
-use wire::Encoder;
+use wire::{Encoder, Images};
 
 use crate::divergence::{Difference, first_difference};
 use crate::format::address;
@@ -17,6 +18,8 @@ pub(super) const WHOLE: &str = "request";
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     encoders: Vec<Option<Encoder>>,
+    /// Whether the bytes of an image are not there.
+    lacks_images: bool,
 }
 
 /// What a comparison of a request came to.
@@ -33,7 +36,25 @@ pub(super) enum Compared {
 impl Requests {
     /// The encoders that the header tells of.
     pub(super) fn of(providers: &[Provider]) -> Requests {
-        Requests { encoders: providers.iter().map(Provider::encoder).collect() }
+        let encoders = providers.iter().map(Provider::encoder).collect();
+        Requests { encoders, lacks_images: false }
+    }
+
+    /// Images belong to the conversation from here on; their bytes are kept with the recording.
+    pub(super) fn show<'a>(&mut self, images: impl Iterator<Item = &'a Image>, bodies: &Bodies) {
+        let mut held = Images::default();
+        for image in images {
+            let ImagePlace::Held(address) = &image.place else { continue };
+            match bodies.get(address) {
+                Body::Found(bytes) => {
+                    held.hold(&image.media, &bytes);
+                }
+                Body::Missing | Body::Altered { .. } | Body::Unreadable { .. } => {
+                    self.lacks_images = true;
+                }
+            }
+        }
+        self.encoders.iter_mut().flatten().for_each(|encoder| encoder.hold(&held));
     }
 
     /// Builds a request and compares it with the one that had this address.
@@ -52,6 +73,9 @@ impl Requests {
         let found = address(&replayed);
         if found == recorded {
             return Compared::Same;
+        }
+        if self.lacks_images {
+            return Compared::NotComparable;
         }
         let whole = || Difference {
             path: WHOLE.into(),

@@ -284,7 +284,7 @@ impl Source<'_> {
             }
             _ => None,
         });
-        let Some((at, ToolReport { status, output, spent })) = returned else {
+        let Some((at, ToolReport { status, output, images, spent })) = returned else {
             let when_cancelled = WhenCancelled::IsSilent;
             return ToolRun { delay_ms: NEVER_MS, when_cancelled, ..ToolRun::default() };
         };
@@ -306,6 +306,7 @@ impl Source<'_> {
             output: Output::Text(output.clone()),
             delay_ms: self.between(started, at),
             when_cancelled,
+            images: images.clone(),
             spent: *spent,
         }
     }
@@ -340,7 +341,7 @@ impl Source<'_> {
     fn user(&self) -> Vec<UserAct> {
         let acts = self.frames().filter_map(|(at, frame)| {
             let act = match frame.input.clone()? {
-                Input::UserSaid { text, rules } => Act::Says { text, rules },
+                Input::UserSaid { text, images, rules } => Act::Says { text, images, rules },
                 Input::Interrupted { by } => Act::Interrupts { by },
                 _ => return None,
             };

@@ -202,7 +202,7 @@ pub(super) fn draw_world(chooser: &mut Chooser, size: Size, scenario: &mut Scena
             let after = After::Inputs(u64::from(1 + chooser.pick(40)));
             let act = match chooser.pick(3) {
                 0 => Act::Interrupts { by: InterruptedBy::User },
-                _ => Act::Says { text: format!("more {n}"), rules: Vec::new() },
+                _ => Act::Says { text: format!("more {n}"), images: Vec::new(), rules: Vec::new() },
             };
             let plus_ms = [0, 0, 3][chooser.pick(3) as usize];
             scenario.user.push(UserAct { act, after, plus_ms });

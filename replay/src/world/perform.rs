@@ -221,7 +221,8 @@ impl<S: Sink> World<'_, S> {
             Output::Arguments => execution.args.clone(),
             Output::Clock => format!("{} ms", self.now + delay_ms),
         };
-        let report = ToolReport { spent: run.spent, ..ToolReport::new(run.status, output) };
+        let (images, spent) = (run.images, run.spent);
+        let report = ToolReport { images, spent, ..ToolReport::new(run.status, output) };
         let running = RunningTool {
             execution: self.run.executions.len(),
             when_cancelled: run.when_cancelled,

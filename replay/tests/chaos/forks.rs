@@ -88,7 +88,7 @@ fn what_does_not_fit_is_refused_with_its_place() {
     let config = Some(json!({ "limits": { "wishes": 3 } }));
     let text = refused(0, Change { config, ..Change::default() });
     assert!(text.contains("--config") && text.contains("wishes"), "{text}");
-    let said = Input::UserSaid { text: "no".into(), rules: vec![] };
+    let said = Input::UserSaid { text: "no".into(), images: vec![], rules: vec![] };
     let text = refused(0, Change { answers: vec![said], ..Change::default() });
     assert!(text.contains("--answer 1: expected an answer to an effect"), "{text}");
     let id = machine_spec::ids::EffectId(99);

@@ -103,7 +103,7 @@ fn bodies_that_cannot_be_kept_do_not_stop_the_frames() {
     let sink = Failing { room: usize::MAX, bodies_fail: true, ..Failing::default() };
     let header = Header::new(profiles::all()[0].config.clone(), vec![]);
     let mut recorder = Recorder::create(sink, header, Redactor::default());
-    drive(&mut recorder, &[Input::UserSaid { text: "u".into(), rules: vec![] }]);
+    drive(&mut recorder, &[Input::UserSaid { text: "u".into(), images: vec![], rules: vec![] }]);
     recorder.body(EffectId(0), b"data");
     recorder.body(EffectId(0), b"data");
     recorder.body_ended(EffectId(0), BodyEnd::Ended, Some(200));
@@ -169,7 +169,8 @@ fn leaky_run() -> (RunConfig, Vec<Input>) {
     let args = serde_json::json!({ "key": KEY }).to_string();
     let facts = CallFacts::new(ArgsVerdict::Valid { canonical: 1 }, Safety::Exclusive);
     let kind = BlockKind::Call { wire_id: "c1".into(), name: "read".into() };
-    let mut inputs = vec![Input::UserSaid { text: format!("my key is {KEY}"), rules: vec![] }];
+    let mut inputs =
+        vec![Input::UserSaid { text: format!("my key is {KEY}"), images: vec![], rules: vec![] }];
     let (a, b) = args.split_at(14);
     inputs.extend(block(0, kind, &[a, b], BlockEnd::Call(facts)));
     inputs.extend(closed(0, StopReason::ToolUse));
@@ -256,7 +257,10 @@ fn bodies_are_kept_byte_for_byte_however_they_came_and_however_they_ended() {
     for redactor in [Redactor::default(), Redactor::new(["another-secret"])] {
         let sink = FileSink::create(&path).expect("a file");
         let mut recorder = Recorder::create(sink, header.clone(), redactor);
-        drive(&mut recorder, &[Input::UserSaid { text: "u".into(), rules: vec![] }]);
+        drive(
+            &mut recorder,
+            &[Input::UserSaid { text: "u".into(), images: vec![], rules: vec![] }],
+        );
         let broken = b"data: {\"broken\": anoth\xff\xfe";
         for piece in broken.chunks(3) {
             recorder.body(EffectId(0), piece);
@@ -308,7 +312,7 @@ fn a_process_that_dies_between_the_two_parts_leaves_the_input_behind() {
     let sink = FileSink::create(&path).expect("a file");
     let mut recorder = Recorder::create(sink, header, Redactor::default());
     drive(&mut recorder, &[]);
-    let input = Input::UserSaid { text: "do it".into(), rules: vec![] };
+    let input = Input::UserSaid { text: "do it".into(), images: vec![], rules: vec![] };
     let half = recorder.heard(&input);
     let on_disk = std::fs::read(&path).expect("readable");
     assert!(on_disk.ends_with(br#"{"seq":1,"input":{"user_said":{"text":"do it"}}"#));
@@ -345,7 +349,7 @@ fn a_frame_that_is_never_completed_stops_the_recording_instead_of_spoiling_it() 
     let header = Header::new(profile.config.clone(), vec![]);
     let mut recorder = Recorder::create(MemorySink::default(), header, Redactor::default());
     let state = drive(&mut recorder, &[]);
-    let input = Input::UserSaid { text: "u".into(), rules: vec![] };
+    let input = Input::UserSaid { text: "u".into(), images: vec![], rules: vec![] };
     drop(recorder.heard(&input));
     let half = recorder.heard(&input);
     half.stepped(&step(state, input.clone()), &Note::default());

@@ -1,5 +1,7 @@
 //! Bodies to decode: our own text, the same everywhere, and what must come out of them.
 
+use std::fmt;
+
 /// Responses of one dialect and the message that each amounts to.
 pub(crate) struct Bodies {
     pub(crate) responses: Vec<Vec<u8>>,
@@ -11,6 +13,15 @@ pub(crate) struct Bodies {
 pub(crate) enum Part {
     Text(String),
     Call { id: String, name: String, args: String },
+}
+
+impl Part {
+    /// Adds a piece of text.
+    pub(crate) fn push(&mut self, piece: &str) {
+        match self {
+            Part::Text(text) | Part::Call { args: text, .. } => text.push_str(piece),
+        }
+    }
 }
 
 impl Bodies {
@@ -31,9 +42,28 @@ impl Bodies {
 pub(crate) enum Spelling {
     /// As the provider does it.
     Plain,
-    /// Every text escaped, a member nobody knows in every event, keys in another order per event,
-    /// CRLF: nothing repeats.
+    /// Every text escaped, a member nobody knows in every event, members in another order per
+    /// event, CRLF: nothing repeats.
     Adverse,
+}
+
+impl Spelling {
+    /// How an event ends.
+    pub(crate) fn end(self) -> &'static str {
+        match self {
+            Spelling::Plain => "\n\n",
+            Spelling::Adverse => "\r\n\r\n",
+        }
+    }
+}
+
+impl fmt::Display for Spelling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Spelling::Plain => "as the provider spells it",
+            Spelling::Adverse => "every text escaped, nothing repeats",
+        })
+    }
 }
 
 const WORDS: [&str; 40] = [
@@ -112,9 +142,9 @@ pub(crate) fn anthropic(count: usize, spelling: Spelling) -> Bodies {
         let mut writer = Writer::new(spelling, true);
         let mut message = Vec::new();
         let start = format!(
-            r#""type":"message_start","message":{{"id":"msg_{number:06}","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{{"input_tokens":1200,"output_tokens":1}}}}"#
+            r#""message":{{"id":"msg_{number:06}","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{{"input_tokens":1200,"output_tokens":1}}}}"#
         );
-        writer.event("message_start", &start);
+        writer.event("message_start", &[r#""type":"message_start""#, &start]);
         for (index, kind) in ["text", "call", "call", "text", "call", "call"].iter().enumerate() {
             let (block, name, pieces) = if *kind == "text" {
                 let pieces: Vec<String> = (0..1600)
@@ -133,28 +163,22 @@ pub(crate) fn anthropic(count: usize, spelling: Spelling) -> Bodies {
                 message.push(Part::Call { id, name: "lookup".to_owned(), args });
                 (block, ("input_json_delta", "partial_json"), pieces)
             };
-            writer.event(
-                "content_block_start",
-                &format!(r#""type":"content_block_start","index":{index},"content_block":{block}"#),
-            );
+            let (at, block) =
+                (format!(r#""index":{index}"#), format!(r#""content_block":{block}"#));
+            writer.event("content_block_start", &[r#""type":"content_block_start""#, &at, &block]);
             for piece in pieces {
                 let text = writer.string(&piece);
                 let (kind, member) = name;
-                let fields = format!(
-                    r#""type":"content_block_delta","index":{index},"delta":{{"type":"{kind}","{member}":{text}}}"#
-                );
+                let delta = format!(r#""delta":{{"type":"{kind}","{member}":{text}}}"#);
+                let fields = [r#""type":"content_block_delta""#, &at, &delta];
                 writer.event("content_block_delta", &fields);
             }
-            writer.event(
-                "content_block_stop",
-                &format!(r#""type":"content_block_stop","index":{index}"#),
-            );
+            writer.event("content_block_stop", &[r#""type":"content_block_stop""#, &at]);
         }
-        writer.event(
-            "message_delta",
-            r#""type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":3600}"#,
-        );
-        writer.event("message_stop", r#""type":"message_stop""#);
+        let delta = r#""delta":{"stop_reason":"tool_use"}"#;
+        let usage = r#""usage":{"output_tokens":3600}"#;
+        writer.event("message_delta", &[r#""type":"message_delta""#, delta, usage]);
+        writer.event("message_stop", &[r#""type":"message_stop""#]);
         bodies.responses.push(writer.body.into_bytes());
         bodies.messages.push(message);
     }
@@ -167,12 +191,15 @@ pub(crate) fn chat(count: usize, spelling: Spelling) -> Bodies {
     let mut bodies = Bodies { responses: Vec::new(), messages: Vec::new() };
     for number in 0..count {
         let mut writer = Writer::new(spelling, false);
-        let chunk = |delta: &str, finish: &str| {
-            format!(
-                r#""id":"chatcmpl-{number:024}","object":"chat.completion.chunk","created":1760000000,"model":"gpt-4.1-2025-04-14","service_tier":"default","system_fingerprint":"fp_51e1070cf2","choices":[{{"index":0,"delta":{delta},"logprobs":null,"finish_reason":{finish}}}]"#
-            )
+        let chunk = |writer: &mut Writer, delta: &str, finish: &str| {
+            let id = format!(r#""id":"chatcmpl-{number:024}""#);
+            let head = r#""object":"chat.completion.chunk","created":1760000000,"model":"gpt-4.1-2025-04-14","service_tier":"default","system_fingerprint":"fp_51e1070cf2""#;
+            let choices = format!(
+                r#""choices":[{{"index":0,"delta":{delta},"logprobs":null,"finish_reason":{finish}}}]"#
+            );
+            writer.event("", &[&id, head, &choices]);
         };
-        writer.event("", &chunk(r#"{"role":"assistant","content":""}"#, "null"));
+        chunk(&mut writer, r#"{"role":"assistant","content":""}"#, "null");
         let mut text = String::new();
         for _ in 0..1500 {
             let piece = {
@@ -180,7 +207,7 @@ pub(crate) fn chat(count: usize, spelling: Spelling) -> Bodies {
                 rng.words(n)
             };
             let delta = format!(r#"{{"content":{}}}"#, writer.string(&piece));
-            writer.event("", &chunk(&delta, "null"));
+            chunk(&mut writer, &delta, "null");
             text.push_str(&piece);
         }
         let mut message = vec![Part::Text(text)];
@@ -189,22 +216,44 @@ pub(crate) fn chat(count: usize, spelling: Spelling) -> Bodies {
             let header = format!(
                 r#"{{"tool_calls":[{{"index":{index},"id":"{id}","type":"function","function":{{"name":"lookup","arguments":""}}}}]}}"#
             );
-            writer.event("", &chunk(&header, "null"));
+            chunk(&mut writer, &header, "null");
             for piece in fragments(&args, 15) {
                 let text = writer.string(&piece);
                 let delta = format!(
                     r#"{{"tool_calls":[{{"index":{index},"function":{{"arguments":{text}}}}}]}}"#
                 );
-                writer.event("", &chunk(&delta, "null"));
+                chunk(&mut writer, &delta, "null");
             }
             message.push(Part::Call { id, name: "lookup".to_owned(), args });
         }
-        writer.event("", &chunk("{}", "\"tool_calls\""));
+        chunk(&mut writer, "{}", "\"tool_calls\"");
         writer.body.push_str("data: [DONE]\n\n");
         bodies.responses.push(writer.body.into_bytes());
         bodies.messages.push(message);
     }
     bodies
+}
+
+/// A message whose text comes in one event of so many bytes.
+pub(crate) fn single(is_chat: bool, bytes: usize) -> Bodies {
+    let text = "some more words ".repeat(bytes / 16);
+    let mut writer = Writer::new(Spelling::Plain, !is_chat);
+    if is_chat {
+        let head = r#""id":"c","object":"chat.completion.chunk","created":1,"model":"m""#;
+        let choices = format!(
+            r#""choices":[{{"index":0,"delta":{{"content":"{text}"}},"finish_reason":"stop"}}]"#
+        );
+        writer.event("", &[head, &choices]);
+        writer.body.push_str("data: [DONE]\n\n");
+    } else {
+        let (begin, end) = (r#""type":"content_block_start""#, r#""type":"content_block_stop""#);
+        let (at, block) = (r#""index":0"#, r#""content_block":{"type":"text","text":""}"#);
+        let delta = format!(r#""delta":{{"type":"text_delta","text":"{text}"}}"#);
+        writer.event("content_block_start", &[begin, at, block]);
+        writer.event("content_block_delta", &[r#""type":"content_block_delta""#, at, &delta]);
+        writer.event("content_block_stop", &[end, at]);
+    }
+    Bodies { responses: vec![writer.body.into_bytes()], messages: vec![vec![Part::Text(text)]] }
 }
 
 struct Writer {
@@ -219,13 +268,19 @@ impl Writer {
         Writer { body: String::new(), spelling, named, count: 0 }
     }
 
-    fn event(&mut self, name: &str, fields: &str) {
+    fn event(&mut self, name: &str, fields: &[&str]) {
         self.count += 1;
         let end = if self.spelling == Spelling::Adverse { "\r\n" } else { "\n" };
         if self.named {
             self.body.push_str(&format!("event: {name}{end}"));
         }
         let count = self.count;
+        let mut fields = fields.to_vec();
+        if self.spelling == Spelling::Adverse {
+            let turns = count % fields.len();
+            fields.rotate_left(turns);
+        }
+        let fields = fields.join(",");
         let data = match (self.spelling, count % 2) {
             (Spelling::Plain, _) => format!("{{{fields}}}"),
             (Spelling::Adverse, 0) => format!("{{\"unknown\":[{count},\"x\"],{fields}}}"),

@@ -11,7 +11,7 @@ use crate::encode::{
     Degradation, For, IdShape, Members, NO_OUTPUT, Out, Private, args, fit_id, fit_name, joined,
     list_tools, may_choose, offers_tools, private, push_schema, value,
 };
-use crate::images::{Shown, placeholder, push_base64};
+use crate::images::{Shown, no_place, placeholder, push_base64};
 
 /// Output tokens where neither the endpoint nor the window says a number; the wire demands one.
 const DEFAULT_MAX_TOKENS: u64 = 8_192;
@@ -46,7 +46,7 @@ impl Scribe {
             Seen::Results(results) => {
                 for result in results {
                     self.open(out, Open::User);
-                    self.result(out, result);
+                    self.result(out, result, to);
                 }
             }
         }
@@ -87,28 +87,12 @@ impl Scribe {
     }
 
     fn image(&mut self, out: &mut Vec<u8>, image: &Image, to: &For<'_>) {
-        match to.images.show(image) {
-            Shown::Inline(bytes) => {
-                out.put(r#"{"type":"image","source":{"type":"base64","media_type":"#);
-                out.string(&image.media);
-                out.put(r#","data":""#);
-                push_base64(out, bytes);
-                out.put(r#""}"#);
-                self.end_markable(out);
-            }
-            Shown::Linked(url) => {
-                out.put(r#"{"type":"image","source":{"type":"url","url":"#);
-                out.string(url);
-                out.put("}");
-                self.end_markable(out);
-            }
-            Shown::Missing => self.text(out, &placeholder(image)),
-        }
+        image_block(out, image, to);
+        self.end_markable(out);
     }
 
     fn text(&mut self, out: &mut Vec<u8>, text: &str) {
-        out.put(r#"{"type":"text","text":"#);
-        out.string(text);
+        text_block(out, text);
         self.end_markable(out);
     }
 
@@ -158,12 +142,32 @@ impl Scribe {
         self.trail.block(None);
     }
 
-    fn result(&mut self, out: &mut Vec<u8>, result: &CallResult) {
+    fn result(&mut self, out: &mut Vec<u8>, result: &CallResult, to: &For<'_>) {
         let (text, is_error) = wording::result(result);
         out.put(r#"{"type":"tool_result","tool_use_id":"#);
         out.string(&fit_id(IdShape::Word(64), &result.wire_id));
         out.put(r#","content":"#);
-        out.string(if text.trim().is_empty() { NO_OUTPUT } else { &text });
+        match (&result.images[..], is_error) {
+            ([], _) => out.string(if text.trim().is_empty() { NO_OUTPUT } else { &text }),
+            (images, false) => {
+                out.put("[");
+                if !text.trim().is_empty() {
+                    text_block(out, &text);
+                    out.put("},");
+                }
+                for (n, image) in images.iter().enumerate() {
+                    out.put(if n > 0 { "," } else { "" });
+                    image_block(out, image, to);
+                    out.put("}");
+                }
+                out.put("]");
+            }
+            // An error holds text alone on this wire.
+            (images, true) => {
+                let told: Vec<String> = images.iter().map(no_place).collect();
+                out.string(&format!("{text}\n{}", told.join("\n")));
+            }
+        }
         if is_error {
             out.put(r#","is_error":true"#);
         }
@@ -267,6 +271,31 @@ impl Scribe {
             }
         }
         body.put("}");
+    }
+}
+
+/// A block of text without the brace that ends it.
+fn text_block(out: &mut Vec<u8>, text: &str) {
+    out.put(r#"{"type":"text","text":"#);
+    out.string(text);
+}
+
+/// An image, or the words for it, without the brace that ends the block.
+fn image_block(out: &mut Vec<u8>, image: &Image, to: &For<'_>) {
+    match to.images.show(image) {
+        Shown::Inline(bytes) => {
+            out.put(r#"{"type":"image","source":{"type":"base64","media_type":"#);
+            out.string(&image.media);
+            out.put(r#","data":""#);
+            push_base64(out, bytes);
+            out.put(r#""}"#);
+        }
+        Shown::Linked(url) => {
+            out.put(r#"{"type":"image","source":{"type":"url","url":"#);
+            out.string(url);
+            out.put("}");
+        }
+        Shown::Missing => text_block(out, &placeholder(image)),
     }
 }
 

@@ -90,7 +90,7 @@ fn user(message: &Raw<'_>, teller: &mut Teller) -> Result<(), ReadError> {
                 let is_error = block.get("is_error").is_some_and(|flag| flag.text() == "true");
                 teller.result(&block.word("tool_use_id"), "", outcome(&text, is_error));
             }
-            "image" => image(&block, teller),
+            "image" => image(&block, teller, false),
             what => teller.leave_out(&block, what),
         }
         if block.get("cache_control").is_some() {
@@ -100,15 +100,16 @@ fn user(message: &Raw<'_>, teller: &mut Teller) -> Result<(), ReadError> {
     Ok(())
 }
 
-fn image(block: &Raw<'_>, teller: &mut Teller) {
+/// An image of the user, or one that stands in the next result.
+fn image(block: &Raw<'_>, teller: &mut Teller, in_result: bool) {
     let Some(source) = block.get("source") else { return teller.leave_out(block, "image") };
-    match source.word("type").as_str() {
-        "base64" => {
-            let (media, data) = (source.word("media_type"), source.word("data"));
-            teller.shown_inline(block, &media, &data, "image");
-        }
-        "url" => teller.shown_at(block, &source.word("url"), "image"),
-        _ => teller.leave_out(block, "image"),
+    let (media, data) = (source.word("media_type"), source.word("data"));
+    match (source.word("type").as_str(), in_result) {
+        ("base64", false) => teller.shown_inline(block, &media, &data, "image"),
+        ("base64", true) => teller.beside_inline(block, &media, &data, "image"),
+        ("url", false) => teller.shown_at(block, &source.word("url"), "image"),
+        ("url", true) => teller.beside_at(block, &source.word("url"), "image"),
+        (_, _) => teller.leave_out(block, "image"),
     }
 }
 
@@ -117,6 +118,7 @@ fn result_text(block: &Raw<'_>, teller: &mut Teller) -> Result<String, ReadError
     let mut texts = Vec::new();
     for part in blocks(&content)? {
         match &part {
+            Content::Block(block) if block.word("type") == "image" => image(block, teller, true),
             Content::Block(block) if block.word("type") != "text" => {
                 teller.leave_out(block, &block.word("type"));
             }

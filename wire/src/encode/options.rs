@@ -35,6 +35,10 @@ pub struct EncodeOptions {
     /// answers, and stands here because it is a property of the endpoint like everything else here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub recover_text_calls: bool,
+    /// Whether the model is told of such a call when it is not recovered: it is asked once more,
+    /// as after a malformed call. Recordings from before there was a choice say no.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tell_text_calls: bool,
     /// What the endpoint is known not to know. What a run finds out itself stands in each of its
     /// requests instead (B040).
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]

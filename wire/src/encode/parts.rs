@@ -13,6 +13,7 @@ use serde_json::{Number, Value};
 use super::json::{Members, Out, value};
 use super::{Degradation, EncodeOptions, OutputShape};
 use crate::Images;
+use crate::images::no_place;
 
 /// The text that stands where a tool printed nothing: several providers refuse an empty result.
 pub(crate) const NO_OUTPUT: &str = "(no output)";
@@ -128,6 +129,16 @@ pub(crate) fn result_text(result: &CallResult) -> Cow<'_, str> {
     let (text, is_error) = wording::result(result);
     let text = if text.trim().is_empty() { Cow::Borrowed(NO_OUTPUT) } else { text };
     if is_error { Cow::Owned(format!("error: {text}")) } else { text }
+}
+
+/// A result for a wire whose results are text alone: what cannot be shown is told.
+pub(crate) fn result_in_words(result: &CallResult) -> Cow<'_, str> {
+    let text = result_text(result);
+    if result.images.is_empty() {
+        return text;
+    }
+    let told: Vec<String> = result.images.iter().map(no_place).collect();
+    Cow::Owned(format!("{text}\n{}", told.join("\n")))
 }
 
 /// Appends an object of parameters: ours, as JSON, and those the user gave under the same name. The

@@ -1,7 +1,7 @@
 //! View -> request body of Gemini `streamGenerateContent` and `generateContent`.
 
 use machine_spec::effect::{ToolChoice, Transport};
-use machine_spec::message::{Block, Call, CallResult, Reply, Said};
+use machine_spec::message::{Block, Call, CallResult, Image, Reply, Said};
 use machine_spec::view::Seen;
 use machine_spec::wording;
 
@@ -44,6 +44,10 @@ impl Scribe {
                     self.open(out, Open::User);
                     self.result(out, result);
                 }
+                // A result holds no images here, so they stand behind all results.
+                for image in results.iter().flat_map(|result| &result.images) {
+                    self.image(out, image, to);
+                }
             }
         }
     }
@@ -54,26 +58,30 @@ impl Scribe {
             text_part(out, &said.text);
         }
         for image in &said.images {
-            self.open(out, Open::User);
-            match to.images.show(image) {
-                Shown::Inline(bytes) => {
-                    out.put(r#"{"inlineData":{"mimeType":"#);
-                    out.string(&image.media);
-                    out.put(r#","data":""#);
-                    push_base64(out, bytes);
-                    out.put(r#""}}"#);
-                }
-                Shown::Linked(url) => {
-                    out.put(r#"{"fileData":{"#);
-                    let mut members = Members::inside(out);
-                    if !image.media.is_empty() {
-                        members.own("mimeType", |out| out.string(&image.media));
-                    }
-                    members.own("fileUri", |out| out.string(url));
-                    out.put("}}");
-                }
-                Shown::Missing => text_part(out, &placeholder(image)),
+            self.image(out, image, to);
+        }
+    }
+
+    fn image(&mut self, out: &mut Vec<u8>, image: &Image, to: &For<'_>) {
+        self.open(out, Open::User);
+        match to.images.show(image) {
+            Shown::Inline(bytes) => {
+                out.put(r#"{"inlineData":{"mimeType":"#);
+                out.string(&image.media);
+                out.put(r#","data":""#);
+                push_base64(out, bytes);
+                out.put(r#""}}"#);
             }
+            Shown::Linked(url) => {
+                out.put(r#"{"fileData":{"#);
+                let mut members = Members::inside(out);
+                if !image.media.is_empty() {
+                    members.own("mimeType", |out| out.string(&image.media));
+                }
+                members.own("fileUri", |out| out.string(url));
+                out.put("}}");
+            }
+            Shown::Missing => text_part(out, &placeholder(image)),
         }
     }
 

@@ -5,7 +5,8 @@ use machine_spec::message::{Block, Call, CallResult, Reply, Said, Thinking};
 use machine_spec::view::Seen;
 
 use crate::encode::{
-    For, Members, Out, args, fit_name, has_member, list_tools, push_schema, result_text, sub_object,
+    For, Members, Out, args, fit_name, has_member, list_tools, push_schema, result_in_words,
+    sub_object,
 };
 use crate::images::{Shown, placeholder, push_base64};
 use crate::openai_chat::Assistant;
@@ -141,7 +142,7 @@ impl Scribe {
             out.string(&result.wire_id);
         }
         out.put(r#","content":"#);
-        out.string(&result_text(result));
+        out.string(&result_in_words(result));
         out.put("}");
     }
 

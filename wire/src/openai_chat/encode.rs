@@ -9,7 +9,7 @@ use machine_spec::view::Seen;
 use super::Assistant;
 use crate::encode::{
     Degradation, For, IdShape, Members, Out, args, fit_id, fit_name, list_tools, may_choose,
-    offers_tools, push_schema, result_text, value,
+    offers_tools, push_schema, result_in_words, value,
 };
 use crate::images::{Shown, data_url, placeholder};
 
@@ -150,7 +150,7 @@ impl Scribe {
         out.put(r#"{"role":"tool","tool_call_id":"#);
         out.string(&self.id(&result.wire_id, to));
         out.put(r#","content":"#);
-        out.string(&result_text(result));
+        out.string(&result_in_words(result));
         out.put("}");
     }
 

@@ -4,7 +4,7 @@
 //! otherwise): the whole conversation goes along, and reasoning goes back encrypted.
 
 use machine_spec::effect::ToolChoice;
-use machine_spec::message::{Block, Call, Reply, Said};
+use machine_spec::message::{Block, Call, CallResult, Image, Reply, Said};
 use machine_spec::view::Seen;
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ impl Scribe {
                     out.put(r#"{"type":"function_call_output","call_id":"#);
                     out.string(&fit_id(ID, &result.wire_id));
                     out.put(r#","output":"#);
-                    out.string(&result_text(result));
+                    output(out, result, to);
                     out.put("}");
                 }
             }
@@ -72,19 +72,7 @@ impl Scribe {
         }
         for image in &said.images {
             self.next_part(out);
-            match to.images.show(image) {
-                Shown::Inline(bytes) => {
-                    out.put(r#"{"type":"input_image","image_url":"#);
-                    data_url(out, &image.media, bytes);
-                    out.put("}");
-                }
-                Shown::Linked(url) => {
-                    out.put(r#"{"type":"input_image","image_url":"#);
-                    out.string(url);
-                    out.put("}");
-                }
-                Shown::Missing => text_part(out, &placeholder(image)),
-            }
+            image_part(out, image, to);
         }
     }
 
@@ -236,6 +224,36 @@ impl Scribe {
             }
         }
         body.put("}");
+    }
+}
+
+/// The output of a tool: text, or parts where there are images.
+fn output(out: &mut Vec<u8>, result: &CallResult, to: &For<'_>) {
+    if result.images.is_empty() {
+        return out.string(&result_text(result));
+    }
+    out.put("[");
+    text_part(out, &result_text(result));
+    for image in &result.images {
+        out.put(",");
+        image_part(out, image, to);
+    }
+    out.put("]");
+}
+
+fn image_part(out: &mut Vec<u8>, image: &Image, to: &For<'_>) {
+    match to.images.show(image) {
+        Shown::Inline(bytes) => {
+            out.put(r#"{"type":"input_image","image_url":"#);
+            data_url(out, &image.media, bytes);
+            out.put("}");
+        }
+        Shown::Linked(url) => {
+            out.put(r#"{"type":"input_image","image_url":"#);
+            out.string(url);
+            out.put("}");
+        }
+        Shown::Missing => text_part(out, &placeholder(image)),
     }
 }
 

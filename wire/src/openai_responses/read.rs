@@ -135,20 +135,33 @@ fn texts(item: &Raw<'_>, teller: &mut Teller) -> Vec<String> {
     content.map(|content| part_texts(&content, teller)).unwrap_or_default()
 }
 
+/// What a tool said; its images wait for the result.
 fn output(item: &Raw<'_>, teller: &mut Teller) -> String {
-    let output = item.get("output");
-    output.map(|output| part_texts(&output, teller).join("\n")).unwrap_or_default()
+    let Some(output) = item.get("output") else { return String::new() };
+    let (shown, told): (Vec<_>, Vec<_>) =
+        output.items().into_iter().partition(|part| part.word("type") == "input_image");
+    for part in shown {
+        teller.beside_at(&part, &part.word("image_url"), "input_image");
+    }
+    match output.string() {
+        Some(text) => text,
+        None => texts_of(&told, teller).join("\n"),
+    }
 }
 
 fn part_texts(content: &Raw<'_>, teller: &mut Teller) -> Vec<String> {
     if let Some(text) = content.string() {
         return vec![text];
     }
+    texts_of(&content.items(), teller)
+}
+
+fn texts_of(parts: &[Raw<'_>], teller: &mut Teller) -> Vec<String> {
     let mut texts = Vec::new();
-    for part in content.items() {
+    for part in parts {
         match part.word("type").as_str() {
             "input_text" | "output_text" | "text" => texts.push(part.word("text")),
-            what => teller.leave_out(&part, what),
+            what => teller.leave_out(part, what),
         }
     }
     texts

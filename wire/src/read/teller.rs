@@ -28,6 +28,8 @@ pub(crate) struct Teller {
     /// The calls of the last reply, to be answered.
     asked: Vec<Call>,
     answers: Vec<CallResult>,
+    /// The images of the next result.
+    beside: Vec<Image>,
     replies: u32,
     calls: u32,
     left_out: Vec<LeftOut>,
@@ -43,6 +45,7 @@ impl Teller {
             blocks: Vec::new(),
             asked: Vec::new(),
             answers: Vec::new(),
+            beside: Vec::new(),
             replies: 0,
             calls: 0,
             left_out: Vec::new(),
@@ -173,7 +176,24 @@ impl Teller {
                 (CallId(self.calls - 1), Arc::from(wire_id), Arc::from(name))
             }
         };
-        self.answers.push(CallResult { call, wire_id, name, outcome, edited: None });
+        let images = take(&mut self.beside);
+        self.answers.push(CallResult { call, wire_id, name, outcome, edited: None, images });
+    }
+
+    /// An image that stands in the next result, its bytes in the body; or a part that is none.
+    pub(crate) fn beside_inline(&mut self, part: &Raw<'_>, media: &str, data: &str, what: &str) {
+        match images::from_data(&mut self.images, media, data) {
+            Some(image) => self.beside.push(image),
+            None => self.leave_out(part, what),
+        }
+    }
+
+    /// The same behind an address.
+    pub(crate) fn beside_at(&mut self, part: &Raw<'_>, url: &str, what: &str) {
+        match images::from_url(&mut self.images, url) {
+            Some(image) => self.beside.push(image),
+            None => self.leave_out(part, what),
+        }
     }
 
     fn has_answer(&self, id: CallId) -> bool {

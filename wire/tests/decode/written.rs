@@ -1,9 +1,11 @@
 //! Calls that a model wrote into its text (B011).
 
+use machine_spec::RunConfig;
 use machine_spec::config::ToolSpec;
+use machine_spec::effect::ToolChoice;
 use proptest::prelude::*;
 use wire::text_calls::spells_a_call;
-use wire::{DecodeLimits, Decoder, Dialect, TextCalls};
+use wire::{DecodeLimits, Decoder, Dialect, EncodeOptions, ResponseReader, TextCalls};
 
 use crate::cases::case;
 use crate::told::lines;
@@ -201,5 +203,33 @@ proptest! {
     ) {
         let said = say(&text, 3, "stop");
         prop_assert!(said.last().is_some_and(|line| line.starts_with("finished")));
+    }
+}
+
+/// What a response says where written calls are told to the model, in pieces of so many bytes.
+fn told(body: &[u8], size: usize) -> Vec<String> {
+    let options = EncodeOptions { tell_text_calls: true, ..EncodeOptions::default() };
+    let config = RunConfig { tools: tools(), ..RunConfig::default() };
+    let choice = ToolChoice::Auto;
+    let mut reader = ResponseReader::new(Dialect::OpenAiChat, &options, &config, &choice);
+    let mut said = Vec::new();
+    body.chunks(size).for_each(|piece| reader.push(piece, &mut said));
+    reader.finish(&mut said);
+    lines(&said)
+}
+
+/// B011 (a) without recovery: the text is shown as it is, and a call that cannot be used follows.
+#[test]
+fn b011_a_call_that_is_not_recovered_is_told_however_it_is_cut() {
+    for (file, is_told) in [("B011a-1", true), ("B011b-1", false), ("B011c-1", true)] {
+        let body = case(file);
+        let whole = told(&body, usize::MAX);
+        let call = "1 call  read_file";
+        assert_eq!(whole.concat().contains(call), is_told, "{file}: {whole:#?}");
+        let text: Vec<&String> = whole.iter().filter(|line| line.starts_with("0 +")).collect();
+        assert!(!text.is_empty(), "{file}: {whole:#?}");
+        for size in 1..80 {
+            assert_eq!(told(&body, size), whole, "{file} in pieces of {size}");
+        }
     }
 }

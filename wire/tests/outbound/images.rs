@@ -204,3 +204,97 @@ fn some_tool_is_demanded_in_the_words_of_each_wire() {
     let body = talk::body_with(Dialect::Ollama, options, &[user("Go.")], ToolChoice::Any);
     assert!(body.get("tools").is_some() && body.get("tool_choice").is_none(), "{body}");
 }
+
+/// Where a result cannot hold an image, the model is told that there is one.
+#[test]
+fn images_of_a_tool_stand_where_each_wire_wants_them() {
+    let mut images = Images::default();
+    let shots = vec![images.hold("image/png", b"foo"), linked()];
+    let asked = reply(OWN, vec![talk::call(0, "t_1", "grep", "{}")]);
+    let Entry::Results(mut answers) = results(&asked, vec![succeeded("two shots")]) else {
+        panic!("results");
+    };
+    answers[0].images = shots;
+    let entries = [user("Look."), asked, Entry::Results(answers)];
+    for (dialect, at, wanted) in [
+        (
+            Dialect::Anthropic,
+            "/2/content/0/content",
+            json!([
+                {"type": "text", "text": "two shots"},
+                {"type": "image", "source":
+                    {"type": "base64", "media_type": "image/png", "data": "Zm9v"}},
+                {"type": "image", "source": {"type": "url", "url": URL}},
+            ]),
+        ),
+        (
+            Dialect::OpenAiChat,
+            "/2/content",
+            json!(format!(
+                "two shots\n(image/png that cannot be shown to you here)\n(image/png at {URL})"
+            )),
+        ),
+        (
+            Dialect::OpenAiResponses,
+            "/2/output",
+            json!([
+                {"type": "input_text", "text": "two shots"},
+                {"type": "input_image", "image_url": "data:image/png;base64,Zm9v"},
+                {"type": "input_image", "image_url": URL},
+            ]),
+        ),
+        (
+            Dialect::Gemini,
+            "/2/parts/1",
+            json!({"inlineData": {"mimeType": "image/png", "data": "Zm9v"}}),
+        ),
+        (
+            Dialect::Ollama,
+            "/2/content",
+            json!(format!(
+                "two shots\n(image/png that cannot be shown to you here)\n(image/png at {URL})"
+            )),
+        ),
+    ] {
+        let messages = Value::from(messages(dialect, &images, &entries));
+        assert_eq!(messages.pointer(at), Some(&wanted), "{dialect}: {messages:#}");
+    }
+}
+
+/// Wires whose results hold images give them back.
+#[test]
+fn images_of_a_tool_are_read_back() {
+    let mut images = Images::default();
+    let shots = vec![images.hold("image/png", b"foo")];
+    let asked = reply(OWN, vec![talk::call(0, "t_1", "grep", "{}")]);
+    let Entry::Results(mut answers) = results(&asked, vec![succeeded("a shot")]) else {
+        panic!("results");
+    };
+    answers[0].images = shots;
+    let entries = [user("Look."), asked, Entry::Results(answers)];
+    for dialect in [Dialect::Anthropic, Dialect::OpenAiResponses] {
+        let request = read(dialect, &encoded(dialect, &images, &entries), "a", None);
+        let request = request.expect("a request");
+        assert_eq!((&request.images, &request.left_out[..]), (&images, &[][..]), "{dialect}");
+        let Some(Entry::Results(read)) = request.history.last() else { panic!("{dialect}") };
+        let Entry::Results(written) = &entries[2] else { panic!("results") };
+        assert_eq!(read[0].images, written[0].images, "{dialect}");
+        assert_eq!(read[0].outcome, written[0].outcome, "{dialect}");
+    }
+}
+
+/// Errors are text alone on this wire, with or without images beside them.
+#[test]
+fn an_error_with_an_image_tells_of_it() {
+    let mut images = Images::default();
+    let asked = reply(OWN, vec![talk::call(0, "t_1", "grep", "{}")]);
+    let Entry::Results(mut answers) = results(&asked, vec![talk::failed("broken")]) else {
+        panic!("results");
+    };
+    answers[0].images = vec![images.hold("image/png", b"foo")];
+    let body =
+        messages(Dialect::Anthropic, &images, &[user("Look."), asked, Entry::Results(answers)]);
+    let result = &body[2]["content"][0];
+    assert_eq!(result["is_error"], true);
+    assert_eq!(result["content"], "broken\n(image/png that cannot be shown to you here)");
+}

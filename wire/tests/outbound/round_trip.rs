@@ -81,7 +81,8 @@ fn following(events: Vec<ModelEvent>) -> Option<(RunConfig, SealedRequest)> {
     let config = config_for(&events);
     let asked = |config: &RunConfig| {
         let begun = start(config.clone()).state;
-        let said = Input::UserSaid { text: "go on".to_owned(), rules: Vec::new() };
+        let said =
+            Input::UserSaid { text: "go on".to_owned(), images: Vec::new(), rules: Vec::new() };
         next_request(begun, said)
     };
     let (mut state, first) = asked(&config);

@@ -133,6 +133,7 @@ pub(crate) fn results(reply: &Entry, outcomes: Vec<Outcome>) -> Entry {
         name: call.name.clone(),
         outcome,
         edited: None,
+        images: Vec::new(),
     });
     Entry::Results(results.collect())
 }

@@ -10,8 +10,8 @@ pub(super) fn check(source: &Source, report: &mut Report) {
         }
         return;
     }
-    // The fuzz targets are a workspace of their own, with an engine that needs unsafe code.
-    let is_member = !source.path.starts_with("fuzz");
+    // The fuzz targets and the rivals of the bench are workspaces of their own.
+    let is_member = !["fuzz", "rivals"].iter().any(|apart| source.path.starts_with(apart));
     if is_member && value(&source.text, "[lints]", "workspace") != Some("true") {
         report.tell(source, 0, "expected [lints] workspace = true".into());
     }

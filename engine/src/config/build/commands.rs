@@ -59,6 +59,7 @@ impl Build<'_> {
                 command: self.command(&format!("{at}.command"), table.command),
                 timeout_ms,
                 max_output_bytes: table.max_output_bytes,
+                output: table.output,
                 env: table.env,
                 cwd: table.cwd.map(|cwd| self.folder.join(cwd)),
             };

@@ -1,18 +1,25 @@
 //! What a candidate costs: from the configuration, else from the catalogue, else not known.
 
 use machine_spec::config::Price;
-use wire::catalogue::{self, Catalogue};
+use wire::catalogue::{self, PriceSource};
 
 use super::Build;
 use crate::config::file::ProviderTable;
 use crate::error::Code;
 
 impl Build<'_> {
-    /// What a token costs. A price that is not known stays so: it is never nothing.
-    pub(super) fn price(&mut self, at: &str, table: &ProviderTable) -> Option<Price> {
+    /// What a token costs, and who says so. A price that is not known stays so: it is never
+    /// nothing.
+    pub(super) fn price(
+        &mut self,
+        at: &str,
+        table: &ProviderTable,
+    ) -> (Option<Price>, PriceSource) {
         let Some(written) = table.price else {
-            let known = Catalogue::vendored().find(&table.model)?.price?;
-            return Some(of_catalogue(known));
+            let known = self.catalogue.find(&table.model).and_then(|facts| facts.price);
+            let source =
+                if known.is_some() { PriceSource::Catalogue } else { PriceSource::Unknown };
+            return (known.map(of_catalogue), source);
         };
         let mut nanos = |key: &str, dollars: f64| {
             // A thousandth of a dollar for a million tokens is a billionth of a dollar for one.
@@ -27,7 +34,7 @@ impl Build<'_> {
         let (input, output) = (nanos("input", written.input), nanos("output", written.output));
         let cache_read = written.cache_read.map_or(input, |price| nanos("cache_read", price));
         let cache_write = written.cache_write.map_or(input, |price| nanos("cache_write", price));
-        Some(Price { input, output, cache_read, cache_write })
+        (Some(Price { input, output, cache_read, cache_write }), PriceSource::Explicit)
     }
 }
 

@@ -84,7 +84,7 @@ fn frame(facts: Facts) -> Frame {
     }
     if facts.waiting {
         let origin = if facts.user { Origin::User } else { Origin::Notification };
-        frame.inbox.push(Waiting { origin, text: String::from("u"), rules: vec![] });
+        frame.inbox.push(Waiting::words(origin, "u"));
     }
     if facts.missing {
         let reminders = u32::from(!facts.reminders_left);

@@ -203,6 +203,14 @@ impl Play {
         self
     }
 
+    /// They are not, and the model is told.
+    pub(crate) fn tells(mut self) -> Play {
+        for plan in &mut self.scenario.providers {
+            plan.options.tell_text_calls = true;
+        }
+        self
+    }
+
     /// Other settings.
     pub(crate) fn set(mut self, change: impl FnOnce(&mut RunConfig)) -> Play {
         change(&mut self.scenario.config);
