@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use machine_spec::ids::{CallId, EffectId};
-use machine_spec::input::{Compaction, HookAnswer, InterruptedBy, ToolReport, ToolStatus};
+use machine_spec::input::{Compaction, HookAnswer, InterruptedBy, Stored, ToolReport, ToolStatus};
 use machine_spec::invariants;
 use machine_spec::model::{Closure, ModelEvent};
 use machine_spec::{Digest, Effect, EffectKind, Input, RoomKind, State, Step, step, summary};
@@ -149,6 +149,9 @@ impl Walk<'_> {
                 EffectKind::AskHook => {
                     all.push(Input::HookAnswered { id, answer: HookAnswer::Allowed });
                 }
+                EffectKind::FlushMemory => {
+                    all.push(Input::MemoryFlushed { id, result: kept() });
+                }
                 EffectKind::Compact => {
                     let result = Compaction::Summarised {
                         text: node.summary.clone(),
@@ -250,6 +253,11 @@ impl Walk<'_> {
 /// What a call says, whenever it ends: its own number tells the results apart.
 fn says(call: CallId, name: &str) -> ToolReport {
     ToolReport::new(ToolStatus::Succeeded, format!("{name} {call}"))
+}
+
+/// Memory took down what it was shown.
+fn kept() -> Stored {
+    Stored::Kept { reference: String::new() }
 }
 
 /// What is told of a call whose start was not seen.
