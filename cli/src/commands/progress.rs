@@ -160,6 +160,7 @@ fn line(event: &Event) -> Option<String> {
             format!("the {dropped} oldest messages were cut away")
         }
         Event::RunStarted { .. }
+        | Event::InputQueued { .. }
         | Event::InputAbsorbed { .. }
         | Event::ModelAttempt { .. }
         | Event::ModelBegan { .. }
