@@ -275,6 +275,9 @@ impl Driver {
                 self.unread.push(text.clone());
                 self.observer.tell(Event::InputReturned { texts: vec![text] });
             }
+            Input::UserSaid { text, .. } if !state.frame().inbox().is_empty() => {
+                self.observer.tell(Event::InputQueued { texts: vec![text] });
+            }
             Input::ModelSaid { id, event } if !refused => {
                 if let Some(attempt) = self.performer.attempt(id) {
                     let event = told_by_model(id, attempt, event, state);

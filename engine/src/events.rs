@@ -70,6 +70,8 @@ pub enum Event {
         catalogue: String,
         recording: Option<String>,
     },
+    /// The user said more; it waits for its turn.
+    InputQueued { texts: Vec<String> },
     /// Queued user input became part of the conversation.
     InputAbsorbed { count: u32 },
     /// These words were never read; they belong to the next run.

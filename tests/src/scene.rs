@@ -116,7 +116,8 @@ pub struct SayTable {
     /// Which event of this type it is, from 1.
     #[serde(default = "first")]
     pub nth: usize,
-    /// The file of the stage that is written behind it, or the pipe: whoever waits there goes on.
+    /// The file of the stage that is written once the run has heard it, or the pipe: whoever waits
+    /// there goes on.
     #[serde(default)]
     pub writes: Option<String>,
 }

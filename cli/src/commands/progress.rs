@@ -193,7 +193,8 @@ fn line(event: &Event) -> Option<String> {
         Event::ContextTruncated { dropped } => {
             format!("the {dropped} oldest messages were cut away")
         }
-        Event::InputAbsorbed { .. }
+        Event::InputQueued { .. }
+        | Event::InputAbsorbed { .. }
         | Event::ModelAttempt { .. }
         | Event::ModelBegan { .. }
         | Event::TextDelta { .. }

@@ -263,7 +263,7 @@ impl Cues {
         for line in BufReader::new(stdout).lines() {
             let line = line.expect("the output is text");
             if let Ok(event) = serde_json::from_str::<Value>(&line) {
-                self.heard(event["type"].as_str().unwrap_or_default());
+                self.heard(&event);
             }
             said.push_str(&line);
             said.push('\n');
@@ -271,7 +271,8 @@ impl Cues {
         said
     }
 
-    fn heard(&mut self, kind: &str) {
+    fn heard(&mut self, event: &Value) {
+        let kind = event["type"].as_str().unwrap_or_default();
         if self.awaited.as_ref().is_some_and(|awaited| awaited == kind) {
             signal(self.id, "INT");
             self.awaited = None;
@@ -281,7 +282,11 @@ impl Cues {
             let Some(stdin) = &mut self.stdin else { return };
             // A program that has ended meanwhile hears nothing, and its events will tell.
             drop(writeln!(stdin, "{}", say.words).and_then(|()| stdin.flush()));
-            write_behind(&self.folder, say);
+        }
+        if kind == "input_queued" {
+            // Whoever waits for the words goes on once they were heard, not when they are written.
+            let heard = |say: &&SayTable| event["texts"][0] == say.words.as_str();
+            self.says.iter().filter(heard).for_each(|say| write_behind(&self.folder, say));
         }
     }
 }

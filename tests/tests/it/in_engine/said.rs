@@ -26,6 +26,11 @@ fn b037_words_stand_behind_the_results_in_their_order() {
         _ => None,
     });
     assert_eq!(absorbed, [1, 2]);
+    let queued = acted.told(|event| match event {
+        Event::InputQueued { texts } => Some(texts.concat()),
+        _ => None,
+    });
+    assert_eq!(queued, ["m1: mind the old flag", "m2: and the new one"]);
     assert!(acted.outcomes().iter().all(machine_spec::message::Outcome::is_success));
 }
 
