@@ -19,7 +19,7 @@ use self::course::{Course, Wire};
 use self::race::{Race, Table};
 
 /// Rounds of every table.
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 15;
 
 fn main() -> ExitCode {
     let mut met = true;
@@ -69,6 +69,6 @@ fn one_event(wire: Wire) -> bool {
     course.ours(&mut race);
     course.cheap_rivals(&mut race);
     costly::rivals(&course, &mut race);
-    let table = race.run(3 * ROUNDS);
+    let table = race.run(2 * ROUNDS);
     table.demand("ours, 16 KB", 0.8, "sseer + serde_json, flat, 16 KB")
 }

@@ -108,6 +108,12 @@ fn born(agent: &str, recording: Option<&str>) -> String {
     format!("{agent} begins a run of its own{place}")
 }
 
+/// One line a model.
+fn begun(models: &[ModelKnown], catalogue: &str) -> String {
+    let lines: Vec<String> = models.iter().map(|one| model(one, catalogue)).collect();
+    lines.join("\n· ")
+}
+
 /// A model, as far as it is known, with where that is known from.
 fn model(known: &ModelKnown, catalogue: &str) -> String {
     let ModelKnown { candidate, context_window, window_from, price, price_from } = known;
@@ -139,10 +145,7 @@ fn spent(tokens: u64, dollars: Option<f64>) -> String {
 /// An event in one line, for those that a person wants to know of while waiting.
 fn line(event: &Event) -> Option<String> {
     Some(match event {
-        Event::RunStarted { models, catalogue, .. } => {
-            let models: Vec<String> = models.iter().map(|one| model(one, catalogue)).collect();
-            models.join("\n· ")
-        }
+        Event::RunStarted { models, catalogue, .. } => begun(models, catalogue),
         Event::Spent { tokens, dollars } => spent(*tokens, *dollars),
         Event::OutputRetracted { attempt } => format!("what {attempt} said is void"),
         Event::ResponseSealed { calls, .. } => {

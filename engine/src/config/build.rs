@@ -45,8 +45,7 @@ pub(super) fn setup(
     environment: Environment<'_>,
     judge: Judged,
 ) -> Result<Setup, Vec<Problem>> {
-    let catalogue = Catalogue::vendored();
-    let mut build = Build { folder, environment, catalogue, problems: Vec::new() };
+    let mut build = Build::new(folder, environment);
     build.override_with(&mut file, overrides);
     let system = build.system(&file, overrides);
     let tables = std::mem::take(&mut file.providers);
@@ -132,6 +131,12 @@ struct Build<'a> {
     environment: Environment<'a>,
     catalogue: Catalogue,
     problems: Vec<Problem>,
+}
+
+impl<'a> Build<'a> {
+    fn new(folder: &'a Path, environment: Environment<'a>) -> Build<'a> {
+        Build { folder, environment, catalogue: Catalogue::vendored(), problems: Vec::new() }
+    }
 }
 
 impl Build<'_> {

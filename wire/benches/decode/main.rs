@@ -22,7 +22,7 @@ use self::course::{Course, Wire};
 use self::race::Race;
 
 /// Rounds of every table.
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 15;
 
 fn main() -> ExitCode {
     // Without this word somebody only wants to know whether it runs.
