@@ -142,6 +142,10 @@ fn spent(tokens: u64, dollars: Option<f64>) -> String {
     }
 }
 
+fn left_out(candidate: &str, what: &str) -> String {
+    format!("{candidate} does not know `{what}`; it is left out from now on")
+}
+
 /// An event in one line, for those that a person wants to know of while waiting.
 fn line(event: &Event) -> Option<String> {
     Some(match event {
@@ -167,9 +171,7 @@ fn line(event: &Event) -> Option<String> {
         Event::ApprovalAsked { tool, .. } => format!("{tool} waits for somebody's word"),
         Event::ApprovalGiven { tool, decision, .. } => format!("{tool}: {}", decided(decision)),
         Event::CallGated { call, verdict } => format!("{call} {verdict}"),
-        Event::ParameterLeftOut { candidate, what } => {
-            format!("{candidate} does not know `{what}`; it is left out from now on")
-        }
+        Event::ParameterLeftOut { candidate, what } => left_out(candidate, what),
         Event::OutputShrunk { to } => format!("asks for at most {to} tokens of output"),
         Event::TaskStarted { task, tool, .. } => format!("{tool} runs on as {task}"),
         Event::TaskFinished { task, tool, status, .. } => format!("{task} ({tool}) {status}"),
