@@ -73,23 +73,40 @@ pub struct Slot {
 /// By hand, like a message: a call without images keeps its digest.
 impl Serialize for Slot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let fields = 13 + usize::from(!self.images.is_empty());
+        // A field that is not named here does not compile.
+        let Slot {
+            call,
+            block,
+            wire_id,
+            name,
+            args,
+            canonical,
+            safety,
+            read_only,
+            kind,
+            permission,
+            lacks,
+            edited,
+            status,
+            images,
+        } = self;
+        let fields = 13 + usize::from(!images.is_empty());
         let mut slot = serializer.serialize_struct("Slot", fields)?;
-        slot.serialize_field("call", &self.call)?;
-        slot.serialize_field("block", &self.block)?;
-        slot.serialize_field("wire_id", &self.wire_id)?;
-        slot.serialize_field("name", &self.name)?;
-        slot.serialize_field("args", &self.args)?;
-        slot.serialize_field("canonical", &self.canonical)?;
-        slot.serialize_field("safety", &self.safety)?;
-        slot.serialize_field("read_only", &self.read_only)?;
-        slot.serialize_field("kind", &self.kind)?;
-        slot.serialize_field("permission", &self.permission)?;
-        slot.serialize_field("lacks", &self.lacks)?;
-        slot.serialize_field("edited", &self.edited)?;
-        slot.serialize_field("status", &self.status)?;
-        if !self.images.is_empty() {
-            slot.serialize_field("images", &self.images)?;
+        slot.serialize_field("call", call)?;
+        slot.serialize_field("block", block)?;
+        slot.serialize_field("wire_id", wire_id)?;
+        slot.serialize_field("name", name)?;
+        slot.serialize_field("args", args)?;
+        slot.serialize_field("canonical", canonical)?;
+        slot.serialize_field("safety", safety)?;
+        slot.serialize_field("read_only", read_only)?;
+        slot.serialize_field("kind", kind)?;
+        slot.serialize_field("permission", permission)?;
+        slot.serialize_field("lacks", lacks)?;
+        slot.serialize_field("edited", edited)?;
+        slot.serialize_field("status", status)?;
+        if !images.is_empty() {
+            slot.serialize_field("images", images)?;
         }
         slot.end()
     }
