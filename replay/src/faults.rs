@@ -191,19 +191,8 @@ impl Placed {
 
     /// The answer whose coming it spoils.
     #[must_use]
-    pub const fn answer(&self) -> Option<u32> {
-        match self.at {
-            Seam::Byte { answer, .. } | Seam::Event { answer, .. } | Seam::Answer(answer) => {
-                Some(answer)
-            }
-            Seam::Tool(_)
-            | Seam::Hook(_)
-            | Seam::Approval(_)
-            | Seam::Store(_)
-            | Seam::Compaction(_)
-            | Seam::Input(_)
-            | Seam::Frame(_) => None,
-        }
+    pub fn answer(&self) -> Option<u32> {
+        self.at.answer()
     }
 }
 
@@ -315,6 +304,28 @@ impl Fault {
 }
 
 impl Seam {
+    /// The answer whose coming is struck there.
+    #[must_use]
+    pub fn answer(mut self) -> Option<u32> {
+        self.answer_mut().copied()
+    }
+
+    /// Likewise, to give it another number.
+    pub(crate) const fn answer_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Seam::Byte { answer, .. } | Seam::Event { answer, .. } | Seam::Answer(answer) => {
+                Some(answer)
+            }
+            Seam::Tool(_)
+            | Seam::Hook(_)
+            | Seam::Approval(_)
+            | Seam::Store(_)
+            | Seam::Compaction(_)
+            | Seam::Input(_)
+            | Seam::Frame(_) => None,
+        }
+    }
+
     /// Its kind.
     #[must_use]
     pub const fn kind(self) -> SeamKind {

@@ -176,28 +176,16 @@ fn without_answers(plan: &Scenario) -> Vec<Scenario> {
         all.push(changed(plan, |plan| {
             plan.answers.remove(n);
             for placed in &mut plan.faults {
-                placed.at = moved_up(placed.at, n as u32 + 1);
+                // The answers behind the one that is gone move up.
+                if let Some(answer) = placed.at.answer_mut()
+                    && *answer > n as u32 + 1
+                {
+                    *answer -= 1;
+                }
             }
         }));
     }
     all
-}
-
-/// The place of a fault once the answer with this number is gone.
-fn moved_up(at: Seam, gone: u32) -> Seam {
-    let up = |answer: u32| if answer > gone { answer - 1 } else { answer };
-    match at {
-        Seam::Byte { answer, byte } => Seam::Byte { answer: up(answer), byte },
-        Seam::Event { answer, event } => Seam::Event { answer: up(answer), event },
-        Seam::Answer(answer) => Seam::Answer(up(answer)),
-        Seam::Tool(_)
-        | Seam::Hook(_)
-        | Seam::Approval(_)
-        | Seam::Store(_)
-        | Seam::Compaction(_)
-        | Seam::Input(_)
-        | Seam::Frame(_) => at,
-    }
 }
 
 fn without_acts(plan: &Scenario) -> Vec<Scenario> {

@@ -189,7 +189,7 @@ impl Scenario {
                 format!("expected {from} to {to}, found {n}: {seam} is out of range")
             })
         };
-        if let Some(n) = (Placed::new(Fault::StreamCut, seam)).answer() {
+        if let Some(n) = seam.answer() {
             within(u64::from(n), 1, self.answers.len() as u64)?;
         }
         let most = self.most_inputs;
