@@ -165,7 +165,7 @@ mod tests {
     const ID: EffectId = EffectId(4);
 
     fn finished(reason: StopReason) -> ModelEvent {
-        ModelEvent::Finished { reason, word: String::new() }
+        ModelEvent::finished(reason, "")
     }
 
     fn broken() -> Closure {

@@ -474,7 +474,10 @@ fn told_by_model(
             Event::BlockCompleted { attempt, block, kind }
         }
         ModelEvent::Usage(usage) => Event::UsageReported { attempt, usage },
-        ModelEvent::Finished { reason, word } => Event::ModelFinished { attempt, reason, word },
+        ModelEvent::Finished { reason, word, details } => {
+            let details = details.map(|details| *details);
+            Event::ModelFinished { attempt, reason, word, details }
+        }
         // The machine tells of every failed attempt itself.
         ModelEvent::Failed(_) => return None,
     })

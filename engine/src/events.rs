@@ -12,7 +12,7 @@ use machine_spec::effect::{Gated, HookQuestion, OutputFault};
 use machine_spec::ids::{AttemptId, CallId, EffectId, TaskId};
 use machine_spec::input::{Decision, HookAnswer, InputKind, Spent, ToolStatus};
 use machine_spec::message::Orphan;
-use machine_spec::model::{ErrorClass, Failure, StopReason, StreamPhase, Usage};
+use machine_spec::model::{ErrorClass, Failure, StopDetails, StopReason, StreamPhase, Usage};
 use machine_spec::rejection::Cause;
 use machine_spec::rooms::RoomKind;
 use machine_spec::terminal::{TerminalClass, TerminalKind};
@@ -91,7 +91,13 @@ pub enum Event {
     /// The provider reported token counts.
     UsageReported { attempt: AttemptId, usage: Usage },
     /// The model said why it stopped.
-    ModelFinished { attempt: AttemptId, reason: StopReason, word: String },
+    ModelFinished {
+        attempt: AttemptId,
+        reason: StopReason,
+        word: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        details: Option<StopDetails>,
+    },
     /// Everything shown of this attempt is void: forget it.
     OutputRetracted { attempt: AttemptId },
     /// The stream died, and what was complete of this attempt was kept.
@@ -202,6 +208,20 @@ pub struct PriceKnown {
     pub output: f64,
     pub cache_read: f64,
     pub cache_write: f64,
+    /// What it costs where the input of a request is long, if that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub long: Option<LongPriceKnown>,
+}
+
+/// What a million tokens cost, in dollars, where the input is longer than so many tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of the configuration")]
+pub struct LongPriceKnown {
+    pub above: u64,
+    pub input: f64,
+    pub output: f64,
+    pub cache_read: f64,
+    pub cache_write: f64,
 }
 
 impl ModelKnown {
@@ -228,6 +248,13 @@ impl PriceKnown {
             output: dollars(price.output),
             cache_read: dollars(price.cache_read),
             cache_write: dollars(price.cache_write),
+            long: price.long.map(|long| LongPriceKnown {
+                above: long.above,
+                input: dollars(long.input),
+                output: dollars(long.output),
+                cache_read: dollars(long.cache_read),
+                cache_write: dollars(long.cache_write),
+            }),
         }
     }
 }

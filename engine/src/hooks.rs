@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use machine_spec::Transcript;
 use machine_spec::effect::HookQuestion;
-use machine_spec::input::HookAnswer;
+use machine_spec::input::{CallEdit, HookAnswer};
 use regex::Regex;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -132,6 +132,11 @@ pub(crate) async fn ask(
         (HookAnswer::Edited { args, .. }, HookQuestion::Tool { tool, .. }) => {
             let facts = assessor.facts(tool, &args);
             HookAnswer::Edited { args, facts }
+        }
+        (HookAnswer::Asked { reason, edit: Some(edit) }, HookQuestion::Tool { tool, .. }) => {
+            let args = edit.args;
+            let facts = assessor.facts(tool, &args);
+            HookAnswer::Asked { reason, edit: Some(Box::new(CallEdit { args, facts })) }
         }
         (answer, _) => answer,
     };

@@ -44,7 +44,7 @@ fn response(with_call: bool) -> Vec<ModelEvent> {
         events.push(ModelEvent::BlockDone { block: 1, proof, done: BlockEnd::Call(facts) });
     }
     let reason = if with_call { StopReason::ToolUse } else { StopReason::EndOfTurn };
-    events.push(ModelEvent::Finished { reason, word: "end".into() });
+    events.push(ModelEvent::finished(reason, "end"));
     events
 }
 

@@ -308,12 +308,6 @@ impl Board {
         }
     }
 
-    /// Whether a call was neither started nor given up.
-    #[must_use]
-    pub fn has_pending(&self) -> bool {
-        self.slots.iter().any(Slot::is_pending)
-    }
-
     /// The calls that run.
     pub fn running(&self) -> impl Iterator<Item = EffectId> + '_ {
         self.slots.iter().filter_map(|slot| match slot.status {

@@ -105,17 +105,41 @@ pub struct Price {
     pub cache_read: u64,
     /// Input written to the prompt cache.
     pub cache_write: u64,
+    /// What a request costs whose input is long, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long: Option<LongPrice>,
+}
+
+/// What all tokens of a request cost whose input is longer than a threshold; units as in [`Price`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LongPrice {
+    /// The threshold, in tokens of the whole input, however they were read.
+    pub above: u64,
+    /// Input.
+    pub input: u64,
+    /// Output.
+    pub output: u64,
+    /// Input read from the prompt cache.
+    pub cache_read: u64,
+    /// Input written to the prompt cache.
+    pub cache_write: u64,
 }
 
 impl Price {
     /// What this usage costs, in billionths of a dollar. Unreported parts cost nothing here.
     #[must_use]
     pub fn of(&self, usage: &Usage) -> u64 {
-        let cost = |n: Option<u64>, price: u64| n.unwrap_or(0).saturating_mul(price);
-        cost(usage.input, self.input)
-            .saturating_add(cost(usage.output, self.output))
-            .saturating_add(cost(usage.cache_read, self.cache_read))
-            .saturating_add(cost(usage.cache_write, self.cache_write))
+        let input = usage.whole_input().unwrap_or(0);
+        let prices = match self.long {
+            Some(long) if input > long.above => {
+                [long.input, long.output, long.cache_read, long.cache_write]
+            }
+            Some(_) | None => [self.input, self.output, self.cache_read, self.cache_write],
+        };
+        let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+        let costs = counts.into_iter().zip(prices);
+        costs.fold(0, |sum, (n, price)| sum.saturating_add(n.unwrap_or(0).saturating_mul(price)))
     }
 }
 

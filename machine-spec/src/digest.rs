@@ -92,17 +92,48 @@ impl Mixer {
         self.0 = self.0.rotate_left(23) ^ word;
     }
 
+    #[inline]
     fn bytes(&mut self, bytes: &[u8]) {
-        self.word(bytes.len() as u64 ^ SPREAD);
-        let (words, rest) = bytes.as_chunks::<8>();
+        let len = bytes.len() as u64;
+        if len < 8 {
+            // Most texts are words of ours. The length stands in the byte that is left.
+            return self.word(le_word(bytes) | ((len + 1) << 56));
+        }
+        self.word(len ^ SPREAD);
+        let (blocks, rest) = bytes.as_chunks::<64>();
+        if !blocks.is_empty() {
+            self.blocks(blocks);
+        }
+        let (words, rest) = rest.as_chunks::<8>();
         for word in words {
             self.word(u64::from_le_bytes(*word));
         }
         if !rest.is_empty() {
-            let mut last = [0; 8];
-            last[..rest.len()].copy_from_slice(rest);
-            self.word(u64::from_le_bytes(last));
+            self.word(le_word(rest));
         }
+    }
+}
+
+/// Up to eight bytes as a word, the first one lowest.
+fn le_word(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |word, byte| (word << 8) | u64::from(*byte))
+}
+
+/// Four words of a block at once, because each waits for the one before it.
+type Lanes = [Mixer; 4];
+
+impl Mixer {
+    fn blocks(&mut self, blocks: &[[u8; 64]]) {
+        let mut lanes: Lanes = [1, 2, 3, 4].map(|n| Mixer(self.0 ^ SPREAD.wrapping_mul(n)));
+        for block in blocks {
+            for half in block.as_chunks::<32>().0 {
+                let words = half.as_chunks::<8>().0;
+                lanes.iter_mut().zip(words).for_each(|(lane, word)| {
+                    lane.word(u64::from_le_bytes(*word));
+                });
+            }
+        }
+        lanes.iter().for_each(|lane| self.word(lane.0));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The draft of a reply: what a response has said so far, block by block.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -13,8 +14,8 @@ use crate::frame::Frame;
 use crate::ids::AttemptId;
 use crate::message::{Block, Call, NotStarted, Outcome, Reply, Thinking, Wholeness};
 use crate::model::{
-    ArgsVerdict, BlockEnd, BlockKind, CallFacts, ErrorClass, Failure, ModelEvent, StopReason,
-    StreamPhase, Usage,
+    ArgsVerdict, BlockEnd, BlockKind, CallFacts, ErrorClass, Failure, ModelEvent, StopDetails,
+    StopReason, StreamPhase, Usage,
 };
 use crate::rejection::Cause;
 use crate::rooms::Out;
@@ -57,6 +58,10 @@ pub enum BlockState {
     Repeated,
 }
 
+/// Bytes that a block has room for when its first piece comes: most need no more, and longer ones
+/// double it.
+const FIRST_ROOM: usize = 256;
+
 /// Whether the model has said why it stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,6 +74,8 @@ pub enum Ending {
         reason: StopReason,
         /// In its own word.
         word: String,
+        /// What it says beyond that word.
+        details: Option<Box<StopDetails>>,
     },
 }
 
@@ -113,8 +120,8 @@ impl Draft {
             (ModelEvent::BlockDone { block, done, .. }, Ending::Pending) => {
                 self.finish(block, done, frame)
             }
-            (ModelEvent::Finished { reason, word }, Ending::Pending) => {
-                self.ending = Ending::Said { reason, word };
+            (ModelEvent::Finished { reason, word, details }, Ending::Pending) => {
+                self.ending = Ending::Said { reason, word, details };
                 Heard::Fine
             }
         }
@@ -144,7 +151,12 @@ impl Draft {
             Ending::Pending => self.blocks.get_mut(block as usize).filter(takes),
             Ending::Said { .. } => None,
         };
-        open.map(|open| open.text.push_str(text)).is_some()
+        let Some(DraftBlock { text: so_far, .. }) = open else { return false };
+        if so_far.capacity() == 0 {
+            so_far.reserve(text.len().max(FIRST_ROOM));
+        }
+        so_far.push_str(text);
+        true
     }
 
     fn finish(&mut self, block: u32, done: BlockEnd, frame: &mut Frame) -> Heard {

@@ -3,8 +3,11 @@
 //! No provider publishes the tokenizer of every model, so the estimate errs upwards: a CJK or
 //! other wide character counts 1.3 tokens, everything else the larger of one token per two
 //! characters and one per three bytes (measured against real counts in document 1, section 1.7),
-//! plus a fixed price per message, block and call for the envelope that providers add.
+//! plus a fixed price per message, block and call for the envelope that providers add. What they add
+//! to a request as a whole is not known beforehand: room for it is kept free of the window
+//! (`rooms/s3_govern/size.rs`), and their own count of one request corrects the estimate of the next.
 
+use crate::config::RunConfig;
 use crate::message::{Block, Entry, GateRefusal, NotApproved, Outcome, Reply, Said};
 
 /// Tokens charged for each message, block and call besides its text.
@@ -36,6 +39,16 @@ pub fn text_tokens(text: &str) -> u64 {
 fn is_wide(c: char) -> bool {
     matches!(u32::from(c), 0x1100..=0x11ff | 0x2e80..=0xa4cf | 0xac00..=0xd7ff | 0xf900..=0xfaff
         | 0xfe30..=0xfe4f | 0xff00..=0xffef | 0x1_0000..)
+}
+
+/// Estimated tokens of what every request carries: system prompt and tool schemas.
+#[must_use]
+pub fn fixed_tokens(config: &RunConfig) -> u64 {
+    let tools = config.tools.iter().map(|tool| {
+        let schema = text_tokens(&tool.input_schema);
+        text_tokens(&tool.name) + text_tokens(&tool.description) + schema
+    });
+    text_tokens(&config.system) + tools.sum::<u64>()
 }
 
 /// Estimated tokens of an entry as a model sees it; zero for what no model sees.

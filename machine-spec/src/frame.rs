@@ -16,12 +16,12 @@ use crate::config::{Candidate, DeferredCall, HookPoint, RunConfig};
 use crate::digest::Digest;
 use crate::doom::Doom;
 use crate::effect::EffectKind;
-use crate::estimate::text_tokens;
+use crate::estimate::fixed_tokens;
 use crate::ids::{AttemptId, CallId, CandidateId, EffectId, HookId, RuleId, TaskId};
 use crate::input::Spent;
 use crate::ledger::Ledger;
 use crate::message::{Entry, Image, Origin, Said};
-use crate::model::{Failure, Usage};
+use crate::model::{Failure, StopDetails, Usage};
 use crate::terminal::Tried;
 use crate::transcript::Transcript;
 
@@ -232,6 +232,8 @@ pub struct AnswerSoFar {
     pub text: String,
     /// The provider's word for why the last part ended.
     pub stop: String,
+    /// What it said about it beyond that word.
+    pub details: Option<Box<StopDetails>>,
 }
 
 impl Frame {
@@ -564,11 +566,7 @@ pub struct Sealed {
 
 impl Sealed {
     fn new(config: RunConfig) -> Sealed {
-        let tools = config.tools.iter().map(|tool| {
-            let schema = text_tokens(&tool.input_schema);
-            text_tokens(&tool.name) + text_tokens(&tool.description) + schema
-        });
-        let fixed_tokens = text_tokens(&config.system) + tools.sum::<u64>();
+        let fixed_tokens = fixed_tokens(&config);
         Sealed { digest: Digest::of(&config), fixed_tokens, config: Arc::new(config) }
     }
 

@@ -1,5 +1,6 @@
 //! Inputs: facts from the world, in the past tense. Nothing else can influence a run.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -318,6 +319,15 @@ pub enum Compaction {
     },
 }
 
+/// Other arguments for a call. They are judged like any others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CallEdit {
+    /// JSON text.
+    pub args: String,
+    /// What the edge found out about them.
+    pub facts: CallFacts,
+}
+
 /// What a hook answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -343,6 +353,9 @@ pub enum HookAnswer {
     Asked {
         /// Why.
         reason: String,
+        /// The arguments that the hook wants to run instead; the question is about them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        edit: Option<Box<CallEdit>>,
     },
     /// The call should run with these arguments instead. They are judged like any others.
     Edited {

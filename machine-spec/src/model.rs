@@ -3,6 +3,7 @@
 //! The crate `wire` produces these from provider bytes; the engine adds what only the tools know
 //! (schema verdict, safety). The machine sees nothing of a provider's own vocabulary.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -55,9 +56,32 @@ pub enum ModelEvent {
         reason: StopReason,
         /// The reason in the provider's own word.
         word: String,
+        /// What it says about it beyond that word.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Box<StopDetails>>,
     },
     /// The provider reported an error inside the stream.
     Failed(Failure),
+}
+
+impl ModelEvent {
+    /// The end of a response of which the provider says no more than its word.
+    #[must_use]
+    pub fn finished(reason: StopReason, word: impl Into<String>) -> ModelEvent {
+        ModelEvent::Finished { reason, word: word.into(), details: None }
+    }
+}
+
+/// What a provider says about why a response stopped, beyond its word: why it refused, or why it
+/// cut the output (B018).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StopDetails {
+    /// Its category, in the provider's own word; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub category: String,
+    /// Its explanation for people; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub explanation: String,
 }
 
 /// What a block holds.

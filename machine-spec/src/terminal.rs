@@ -1,5 +1,6 @@
 //! Every way a run can end. Closed, honest, and carrying its evidence.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{DeferredCall, Fault};
 use crate::ids::CandidateId;
 use crate::input::InterruptedBy;
-use crate::model::{Failure, StreamPhase, closed_enum};
+use crate::model::{Failure, StopDetails, StreamPhase, closed_enum};
 use crate::rooms::RoomKind;
 
 mod published;
@@ -168,11 +169,17 @@ pub enum Terminal {
     Refused {
         /// What it said about it; may be empty.
         text: String,
+        /// What the provider said about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Box<StopDetails>>,
     },
     /// A content filter cut the output.
     Filtered {
         /// The text before the cut; may be empty.
         text: String,
+        /// What the provider said about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Box<StopDetails>>,
     },
     /// The configuration cannot work; nothing was started.
     ConfigRefused {
@@ -321,8 +328,8 @@ impl Terminal {
             | Terminal::StopHookLimit { text, .. }
             | Terminal::OutputLimit { text, .. }
             | Terminal::StructuredOutputInvalid { text, .. }
-            | Terminal::Refused { text }
-            | Terminal::Filtered { text } => Some(text),
+            | Terminal::Refused { text, .. }
+            | Terminal::Filtered { text, .. } => Some(text),
             Terminal::MaxTurns { text, .. } => (!text.is_empty()).then_some(text),
             Terminal::HookStopped { .. }
             | Terminal::ToolDeferred { .. }

@@ -228,7 +228,7 @@ fn invited(limits: Limits, policy: Policy, guests: Guests) -> Profile {
     profile.hook_answers = vec![
         HookAnswer::Allowed,
         HookAnswer::Denied { reason: text() },
-        HookAnswer::Asked { reason: text() },
+        HookAnswer::Asked { reason: text(), edit: None },
         HookAnswer::Deferred,
         HookAnswer::Continued { context: text() },
         HookAnswer::Failed { problem: text() },

@@ -7,13 +7,15 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use machine_spec::config::{DeferredCall, HookSpec, Price, Rule, RunConfig, ToolKind, ToolSpec};
+use machine_spec::config::{
+    DeferredCall, HookSpec, LongPrice, Price, Rule, RunConfig, ToolKind, ToolSpec,
+};
 use machine_spec::effect::{SealedRequest, Transport};
 use machine_spec::explore::profiles::{candidate, tool};
 use machine_spec::ids::{EffectId, RuleId};
 use machine_spec::input::{
-    Compaction, Decision, GrantScope, HookAnswer, InterruptedBy, OutputVerdict, Recall, Refresh,
-    Stored, ToolReport, ToolStatus,
+    CallEdit, Compaction, Decision, GrantScope, HookAnswer, InterruptedBy, OutputVerdict, Recall,
+    Refresh, Stored, ToolReport, ToolStatus,
 };
 use machine_spec::invariants::{self, Chronicle};
 use machine_spec::model::{
@@ -151,8 +153,19 @@ impl Story {
                 self.config.candidates[0].max_output = tokens;
             }
             "price" => {
-                let price = words[0].parse().map_err(|_| "price NANOS")?;
-                let price = Price { input: price, output: price, ..Price::default() };
+                let price: Result<Vec<u64>, _> = words.iter().map(|word| word.parse()).collect();
+                let (price, long) = match price.as_deref() {
+                    Ok([price]) => (*price, None),
+                    Ok([price, above, input]) => (*price, Some((*above, *input))),
+                    _ => return Err("price NANOS [ABOVE NANOS]".into()),
+                };
+                let long = long.map(|(above, price)| LongPrice {
+                    above,
+                    input: price,
+                    output: price,
+                    ..LongPrice::default()
+                });
+                let price = Price { input: price, output: price, long, ..Price::default() };
                 self.config.candidates[0].price = Some(price);
             }
             "deferred" => {
@@ -223,7 +236,7 @@ impl Story {
             "stop" => {
                 let reason = StopReason::ALL.iter().copied().find(|r| r.word() == rest);
                 let reason = reason.ok_or(format!("no stop reason {rest:?}"))?;
-                vec![ModelEvent::Finished { reason, word: rest.into() }]
+                vec![ModelEvent::finished(reason, rest)]
             }
             "usage" => {
                 let mut counts = rest.split_whitespace().map(|n| n.parse().ok());
@@ -278,7 +291,11 @@ impl Story {
             "halted" => HookAnswer::Halted { reason: text },
             "failed" => HookAnswer::Failed { problem: text },
             "denied" => HookAnswer::Denied { reason: text },
-            "asked" => HookAnswer::Asked { reason: text },
+            "asked" => HookAnswer::Asked { reason: text, edit: None },
+            "asked-about" => {
+                let edit = Box::new(CallEdit { facts: edited(&text), args: text });
+                HookAnswer::Asked { reason: String::from("sure?"), edit: Some(edit) }
+            }
             "deferred" => HookAnswer::Deferred,
             "edited" => HookAnswer::Edited { facts: edited(&text), args: text },
             other => return Err(format!("a hook cannot answer {other:?}")),

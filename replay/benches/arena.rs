@@ -45,7 +45,7 @@ fn response(round: u32, pieces: u32, args: usize, with_call: bool) -> Vec<ModelE
     }
     events.push(ModelEvent::Usage(Usage { output: Some(90), ..Usage::default() }));
     let reason = if with_call { StopReason::ToolUse } else { StopReason::EndOfTurn };
-    events.push(ModelEvent::Finished { reason, word: reason.word().into() });
+    events.push(ModelEvent::finished(reason, reason.word()));
     events
 }
 

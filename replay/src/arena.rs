@@ -257,9 +257,8 @@ impl<'s> Arena<'s> {
         let struck = self.strikes.iter().zip(0..64_u32);
         let struck = struck.filter(|(strikes, _)| **strikes > 0).map(|(_, at)| 1_u64 << at);
         let struck = struck.fold(0, |bits, bit| bits | bit);
-        let state = self.state().clone();
         Outcome {
-            state,
+            state: self.state.take().unwrap_or_else(|| unreachable!("a step is never interrupted")),
             inputs: self.counts.inputs,
             tape: self.tape,
             executions: self.watch.executions(),
@@ -312,19 +311,21 @@ impl<'s> Arena<'s> {
     /// The next piece of a response, or its end. Pieces follow one another for as long as nothing
     /// else is due.
     fn piece(&mut self, id: EffectId) {
-        while let Some(at) = self.streams.iter().position(|stream| stream.id == id) {
+        let place = |streams: &[Stream]| streams.iter().position(|stream| stream.id == id);
+        let Some(at) = place(&self.streams) else { return };
+        let pieces = Arc::clone(&self.streams[at].pieces);
+        while let Some(at) = place(&self.streams) {
             let stream = &mut self.streams[at];
-            let Some(piece) = stream.pieces.get(stream.next) else {
+            let Some(piece) = pieces.get(stream.next) else {
                 let stream = self.streams.swap_remove(at);
                 return self.tell(Input::ModelClosed { id, closure: stream.closure });
             };
-            let events = Arc::clone(&piece.events);
             stream.next += 1;
-            let pause = match stream.pieces.get(stream.next) {
+            let pause = match pieces.get(stream.next) {
                 Some(piece) => piece.pause_ms,
                 None => stream.before_end_ms,
             };
-            for event in events.iter() {
+            for event in piece.events.iter() {
                 if self.took_down(id, event) {
                     continue;
                 }
@@ -344,6 +345,7 @@ impl<'s> Arena<'s> {
 
     /// Has the machine take a piece of text down in place, where nobody wants to see the step.
     fn took_down(&mut self, id: EffectId, event: &ModelEvent) -> bool {
+        let ModelEvent::Delta { block, text } = event else { return false };
         let watched = self.at_inputs || self.how.full || self.how.tape || !self.acts.is_empty();
         let last = self.counts.inputs + 1 >= self.script.scenario.most_inputs;
         if watched || last || !self.state.as_mut().is_some_and(|state| state.take_down(id, event)) {
@@ -352,9 +354,7 @@ impl<'s> Arena<'s> {
         self.counts.pieces += 1;
         self.counts.inputs += 1;
         self.script.note_progress(self.counts.inputs);
-        if let Err(breach) = self.watch.took_down(event) {
-            self.breach.get_or_insert(breach);
-        }
+        self.watch.took_down(*block, text);
         true
     }
 

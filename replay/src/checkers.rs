@@ -15,7 +15,7 @@ use crate::reader::Recording;
 mod brief;
 mod watch;
 
-pub(crate) use brief::{Brief, hash_of};
+pub(crate) use brief::{Brief, hash_of, output_hash};
 pub use watch::Watch;
 
 /// A broken law, and the input at which it broke.

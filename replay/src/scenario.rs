@@ -246,7 +246,7 @@ fn said_text(text: &str) -> Vec<ModelEvent> {
         ModelEvent::BlockBegan { block: 0, kind: BlockKind::Text },
         ModelEvent::Delta { block: 0, text: text.into() },
         ModelEvent::BlockDone { block: 0, proof: Proof::BlockStop, done: BlockEnd::Text },
-        ModelEvent::Finished { reason: StopReason::EndOfTurn, word: "end_turn".into() },
+        ModelEvent::finished(StopReason::EndOfTurn, "end_turn"),
     ]
 }
 

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use machine_spec::model::{
-    ArgsVerdict, BlockEnd, BlockKind, CallFacts, Failure, ModelEvent, Proof, Safety, StopReason,
-    Usage,
+    ArgsVerdict, BlockEnd, BlockKind, CallFacts, Failure, ModelEvent, Proof, Safety, StopDetails,
+    StopReason, Usage,
 };
 
 use crate::args::canonical_args;
@@ -30,7 +30,7 @@ pub(crate) struct Assembly {
     blocks: Vec<Slot>,
     named: bool,
     /// Why the model stopped, until it is sure that nothing but usage follows.
-    stop: Option<(StopReason, String)>,
+    stop: Option<(StopReason, String, Option<Box<StopDetails>>)>,
     finished: bool,
     over: bool,
     usage: Usage,
@@ -262,7 +262,23 @@ impl Assembly {
     /// (together/openllmetry-js-should-set-function-call-attributes-in-span-for-stream-c), so the
     /// event waits for the end of the wire.
     pub(crate) fn stop(&mut self, reason: StopReason, word: &str) {
-        self.stop = Some((reason, word.to_owned()));
+        self.stop_with(reason, word, "", "");
+    }
+
+    /// The same, with what the provider says about it: a category, and words for people.
+    pub(crate) fn stop_with(
+        &mut self,
+        reason: StopReason,
+        word: &str,
+        category: &str,
+        explanation: &str,
+    ) {
+        let said = !category.is_empty() || !explanation.is_empty();
+        let details = said.then(|| {
+            let (category, explanation) = (category.to_owned(), explanation.to_owned());
+            Box::new(StopDetails { category, explanation })
+        });
+        self.stop = Some((reason, word.to_owned(), details));
     }
 
     /// Whether the provider said why it stopped.
@@ -272,11 +288,11 @@ impl Assembly {
 
     /// Nothing but usage can follow.
     pub(crate) fn conclude(&mut self) {
-        if let Some((reason, word)) = self.stop.take()
+        if let Some((reason, word, details)) = self.stop.take()
             && !self.finished
         {
             self.finished = true;
-            self.events.push(ModelEvent::Finished { reason, word });
+            self.events.push(ModelEvent::Finished { reason, word, details });
         }
     }
 

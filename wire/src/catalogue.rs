@@ -19,6 +19,9 @@ const SNAPSHOT: &str = include_str!("../data/models.json");
 /// The window that is assumed when nothing is known.
 pub const SMALLEST_COMMON_WINDOW: u64 = 64_000;
 
+/// Tokens of input above which some models have a second price.
+pub const LONG_INPUT: u64 = 200_000;
+
 /// What is known about models.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Catalogue {
@@ -41,7 +44,7 @@ pub struct ModelFacts {
     /// Price, when known.
     #[serde(default)]
     pub price: Option<Price>,
-    /// Price of requests whose input is longer than 200,000 tokens, when it differs.
+    /// Price of requests whose input is longer than [`LONG_INPUT`], when it differs.
     #[serde(default)]
     pub over_200k: Option<Price>,
 }
@@ -244,7 +247,7 @@ impl Catalogue {
         let (input, output) = (usage.input?, usage.output?);
         let (read, written) = (usage.cache_read.unwrap_or(0), usage.cache_write.unwrap_or(0));
         let whole_input = input.saturating_add(read).saturating_add(written);
-        let long = whole_input > 200_000;
+        let long = whole_input > LONG_INPUT;
         let price = if long { facts.over_200k.or(facts.price) } else { facts.price }?;
         let part = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
         let cached = |tokens: u64, price: Option<u64>| match (tokens, price) {

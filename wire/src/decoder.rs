@@ -69,6 +69,12 @@ impl Decoder {
         self.prediction.hits()
     }
 
+    /// The bounds of what it reads.
+    #[must_use]
+    pub fn limits(&self) -> DecodeLimits {
+        *self.assembly.limits()
+    }
+
     /// Takes the next bytes of the body and appends what they say.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<ModelEvent>) {
         if self.is_over() {

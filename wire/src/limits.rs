@@ -1,7 +1,10 @@
 //! What a decoder refuses to hold. A stream is a stranger's: whatever it says, memory stays bounded.
 
+use serde::{Deserialize, Serialize};
+
 /// Bounds of one response. Exceeding one ends the response with a failure of class `garbled`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct DecodeLimits {
     /// Bytes of one event, or of one line of it. Default 32 MiB: an image comes as one event.
     pub event_bytes: usize,
@@ -20,12 +23,21 @@ pub struct DecodeLimits {
 }
 
 /// What becomes of bytes that are not UTF-8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BadUtf8 {
     /// The response fails: a call whose arguments were altered on the way must not run.
     Fail,
     /// Each bad sequence becomes U+FFFD.
     Replace,
+}
+
+impl DecodeLimits {
+    /// Whether these are the bounds that nobody has changed.
+    #[must_use]
+    pub fn are_default(&self) -> bool {
+        *self == DecodeLimits::default()
+    }
 }
 
 impl Default for DecodeLimits {

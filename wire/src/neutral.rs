@@ -3,7 +3,9 @@
 //! It is built from events alone and judges nothing: calls stand in it whether or not they were
 //! completed, and a stream that failed shows what came before.
 
-use machine_spec::model::{BlockEnd, BlockKind, Failure, ModelEvent, StopReason, Usage};
+use machine_spec::model::{
+    BlockEnd, BlockKind, Failure, ModelEvent, StopDetails, StopReason, Usage,
+};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -29,6 +31,9 @@ pub struct Message {
     pub stop_reason: Option<String>,
     /// The same in neutral words.
     pub stop: Option<StopReason>,
+    /// What the provider says about it beyond that word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_details: Option<StopDetails>,
     /// Token counts.
     pub usage: Counts,
     /// The error that ended the stream.
@@ -150,7 +155,8 @@ impl Draft {
                 }
             }
             ModelEvent::Usage(usage) => self.usage.update(usage),
-            ModelEvent::Finished { reason, word } => {
+            ModelEvent::Finished { reason, word, details } => {
+                self.message.stop_details = details.as_deref().cloned();
                 self.message.stop = Some(*reason);
                 self.message.stop_reason = Some(word.clone()).filter(|word| !word.is_empty());
             }

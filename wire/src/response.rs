@@ -7,7 +7,6 @@ use machine_spec::RunConfig;
 use machine_spec::effect::ToolChoice;
 use machine_spec::model::ModelEvent;
 
-use crate::text_calls::Witness;
 use crate::{DecodeLimits, Decoder, Dialect, EncodeOptions, TextCalls, decode_whole};
 
 /// Reads one response.
@@ -15,19 +14,10 @@ use crate::{DecodeLimits, Decoder, Dialect, EncodeOptions, TextCalls, decode_who
 pub struct ResponseReader {
     dialect: Dialect,
     decoder: Decoder,
-    written: Written,
+    /// Who looks out for calls that the model writes into its text; `None` where they are text like
+    /// any other.
+    written: Option<TextCalls>,
     fresh: Vec<ModelEvent>,
-}
-
-/// What becomes of calls that the model writes into its text.
-#[derive(Clone, Debug)]
-enum Written {
-    /// They are text like any other.
-    Kept,
-    /// They become calls.
-    Recovered(TextCalls),
-    /// They are text, and the model is told.
-    Told(Witness),
 }
 
 impl ResponseReader {
@@ -43,13 +33,13 @@ impl ResponseReader {
     ) -> ResponseReader {
         let callable = !config.tools.is_empty() && *choice != ToolChoice::None;
         let written = match (options.recover_text_calls, options.tell_text_calls) {
-            (true, _) if callable => Written::Recovered(TextCalls::new(&config.tools)),
-            (false, true) if callable => Written::Told(Witness::new(&config.tools)),
-            (true | false, _) => Written::Kept,
+            (true, _) if callable => Some(TextCalls::new(&config.tools)),
+            (false, true) if callable => Some(TextCalls::refusing(&config.tools)),
+            (true | false, _) => None,
         };
         ResponseReader {
             dialect,
-            decoder: Decoder::new(dialect, DecodeLimits::default()),
+            decoder: Decoder::new(dialect, options.decode_limits),
             written,
             fresh: Vec::new(),
         }
@@ -57,19 +47,21 @@ impl ResponseReader {
 
     /// Takes the next bytes of the body and appends what they say.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<ModelEvent>) {
-        if let Written::Kept = self.written {
+        let Some(written) = &mut self.written else {
             return self.decoder.push(bytes, out);
-        }
+        };
         self.decoder.push(bytes, &mut self.fresh);
-        self.written.hear(&mut self.fresh);
+        written.sift(&mut self.fresh);
         out.append(&mut self.fresh);
     }
 
     /// The body is over; see [`Decoder::finish`].
     pub fn finish(&mut self, out: &mut Vec<ModelEvent>) {
         self.decoder.finish(&mut self.fresh);
-        self.written.hear(&mut self.fresh);
-        self.written.finish(&mut self.fresh);
+        if let Some(written) = &mut self.written {
+            written.sift(&mut self.fresh);
+            written.finish(&mut self.fresh);
+        }
         out.append(&mut self.fresh);
     }
 
@@ -77,10 +69,18 @@ impl ResponseReader {
     /// [`decode_whole`].
     #[must_use]
     pub fn read_whole(&mut self, body: &[u8], ended: bool) -> Vec<ModelEvent> {
-        let mut events = decode_whole(self.dialect, DecodeLimits::default(), body, ended);
-        self.written.hear(&mut events);
-        self.written.finish(&mut events);
+        let mut events = decode_whole(self.dialect, self.limits(), body, ended);
+        if let Some(written) = &mut self.written {
+            written.sift(&mut events);
+            written.finish(&mut events);
+        }
         events
+    }
+
+    /// The bounds of what it reads.
+    #[must_use]
+    pub fn limits(&self) -> DecodeLimits {
+        self.decoder.limits()
     }
 
     /// Whether nothing more can come; see [`Decoder::is_over`].
@@ -93,26 +93,6 @@ impl ResponseReader {
     /// the end of the message is missing.
     #[must_use]
     pub fn holds_an_end(&self) -> bool {
-        match &self.written {
-            Written::Recovered(calls) => calls.holds_an_end(),
-            Written::Kept | Written::Told(_) => false,
-        }
-    }
-}
-
-impl Written {
-    fn hear(&mut self, events: &mut Vec<ModelEvent>) {
-        match self {
-            Written::Kept => {}
-            Written::Recovered(calls) => calls.sift(events),
-            Written::Told(witness) => witness.hear(events),
-        }
-    }
-
-    fn finish(&mut self, events: &mut Vec<ModelEvent>) {
-        match self {
-            Written::Recovered(calls) => calls.finish(events),
-            Written::Kept | Written::Told(_) => {}
-        }
+        self.written.as_ref().is_some_and(TextCalls::holds_an_end)
     }
 }

@@ -5,24 +5,28 @@
 //! *everything* speaks for it: every name is a declared tool, the markup is closed, stands outside
 //! of code fences and at the end of the text, no call came the proper way, and the output was not
 //! cut. Otherwise it is shown as the text it is.
+//!
+//! Where such calls are not to be recovered, the same text becomes one call that cannot be used, and
+//! the model is asked to mend its output, as after any other malformed call. Either way its markup
+//! never stays in the text.
 
 mod fence;
 mod forms;
 mod python;
-mod witness;
 
 use machine_spec::config::ToolSpec;
-use machine_spec::model::{BlockEnd, BlockKind, CallFacts, ModelEvent, Proof, Safety, StopReason};
+use machine_spec::model::{
+    ArgsVerdict, BlockEnd, BlockKind, CallFacts, ModelEvent, Proof, Safety, StopReason,
+};
 
 use self::fence::Fence;
 use self::forms::{Spelled, Tools};
 use crate::args::canonical_args;
 
-pub(crate) use self::witness::Witness;
-
 /// Looks for written calls in the events of one response.
 #[derive(Clone, Debug)]
 pub struct TextCalls {
+    recovers: bool,
     tools: Tools,
     markers: Vec<String>,
     blocks: u32,
@@ -38,18 +42,32 @@ struct Held {
     text: String,
     /// Where in `text` a marker begins, once one was found.
     marker: Option<usize>,
+    /// Whether blanks are held until it is known that no call follows: a call that is recovered
+    /// leaves no trace in the text.
+    with_blanks: bool,
     fence: Fence,
     /// The end of the block, if it came while text was held.
     done: Option<ModelEvent>,
 }
 
 impl TextCalls {
-    /// A look-out for calls of these tools.
+    /// A look-out for calls of these tools, which recovers them.
     #[must_use]
     pub fn new(tools: &[ToolSpec]) -> TextCalls {
+        TextCalls::of(tools, true)
+    }
+
+    /// A look-out for calls of these tools that recovers none: one call stands for all of them, and
+    /// it cannot be used, because what was written is no JSON.
+    #[must_use]
+    pub fn refusing(tools: &[ToolSpec]) -> TextCalls {
+        TextCalls::of(tools, false)
+    }
+
+    fn of(tools: &[ToolSpec], recovers: bool) -> TextCalls {
         let tools = Tools::new(tools);
         let markers = forms::markers(&tools);
-        TextCalls { tools, markers, blocks: 0, called: false, text: None }
+        TextCalls { recovers, tools, markers, blocks: 0, called: false, text: None }
     }
 
     /// Replaces the events of a decoder by those that may be passed on now.
@@ -78,7 +96,7 @@ impl TextCalls {
                 self.release(out);
                 self.blocks = block + 1;
                 match kind {
-                    BlockKind::Text => self.text = Some(Held::new(block)),
+                    BlockKind::Text => self.text = Some(Held::new(block, self.recovers)),
                     BlockKind::Call { .. } => self.called = true,
                     BlockKind::Thinking | BlockKind::Opaque => {}
                 }
@@ -86,7 +104,7 @@ impl TextCalls {
             }
             ModelEvent::Delta { block, text } => {
                 match self.text.as_mut().filter(|held| held.block == block) {
-                    Some(held) => out.extend(held.take(&text, &self.markers)),
+                    Some(held) => out.extend(held.take(text, &self.markers)),
                     None => out.push(ModelEvent::Delta { block, text }),
                 }
             }
@@ -97,9 +115,9 @@ impl TextCalls {
                     None => out.push(event),
                 }
             }
-            ModelEvent::Finished { reason, word } => {
+            ModelEvent::Finished { reason, word, details } => {
                 let reason = self.conclude(reason, out);
-                out.push(ModelEvent::Finished { reason, word });
+                out.push(ModelEvent::Finished { reason, word, details });
             }
             ModelEvent::Failed(_) => {
                 self.release(out);
@@ -119,17 +137,26 @@ impl TextCalls {
             self.release(out);
             return reason;
         };
-        out.extend(self.text.take().and_then(|held| held.done));
-        for call in calls {
-            self.call(call, out);
+        let held = self.text.take();
+        let written = held.as_ref().and_then(|held| Some(held.text[held.marker?..].to_owned()));
+        out.extend(held.and_then(|held| held.done));
+        if self.recovers {
+            for call in calls {
+                let facts = CallFacts::new(canonical_args(&call.args), Safety::Exclusive);
+                self.call(call, facts, out);
+            }
+        } else if let Some(Spelled { name, .. }) = calls.into_iter().next() {
+            let problem = "expected a call of the tool, found one that is written as text".into();
+            let args = ArgsVerdict::Malformed { at: 0, problem };
+            let call = Spelled { name, args: written.unwrap_or_default() };
+            self.call(call, CallFacts::new(args, Safety::Exclusive), out);
         }
         StopReason::ToolUse
     }
 
-    fn call(&mut self, call: Spelled, out: &mut Vec<ModelEvent>) {
+    fn call(&mut self, call: Spelled, facts: CallFacts, out: &mut Vec<ModelEvent>) {
         let block = self.blocks;
         self.blocks += 1;
-        let facts = CallFacts::new(canonical_args(&call.args), Safety::Exclusive);
         let kind = BlockKind::Call { wire_id: String::new(), name: call.name };
         out.push(ModelEvent::BlockBegan { block, kind });
         out.push(ModelEvent::Delta { block, text: call.args });
@@ -148,13 +175,21 @@ impl TextCalls {
 }
 
 impl Held {
-    fn new(block: u32) -> Held {
-        Held { block, text: String::new(), marker: None, fence: Fence::default(), done: None }
+    fn new(block: u32, with_blanks: bool) -> Held {
+        let (text, fence) = (String::new(), Fence::default());
+        Held { block, text, marker: None, with_blanks, fence, done: None }
     }
 
     /// Takes more text; what can no longer be part of a call is passed on.
-    fn take(&mut self, more: &str, markers: &[String]) -> Option<ModelEvent> {
-        self.text.push_str(more);
+    fn take(&mut self, more: String, markers: &[String]) -> Option<ModelEvent> {
+        let may_begin = more.contains(forms::FIRST)
+            || (self.with_blanks && more.ends_with(char::is_whitespace));
+        if self.text.is_empty() && !may_begin {
+            self.fence.read(&more);
+            return (!more.is_empty())
+                .then_some(ModelEvent::Delta { block: self.block, text: more });
+        }
+        self.text.push_str(&more);
         if self.marker.is_some() {
             return None;
         }
@@ -166,23 +201,13 @@ impl Held {
         (!text.is_empty()).then_some(ModelEvent::Delta { block: self.block, text })
     }
 
-    /// Takes more text that is passed on whatever it is: only what may be a call is kept.
-    fn watch(&mut self, more: &str, markers: &[String]) {
-        let may_begin = more.contains(forms::FIRST) || more.ends_with(char::is_whitespace);
-        if self.text.is_empty() && !may_begin {
-            self.fence.read(more);
-        } else {
-            self.take(more, markers);
-        }
-    }
-
     /// The calls that the held text spells, if it does.
     fn calls(&self, tools: &Tools) -> Option<Vec<Spelled>> {
         forms::read(&self.text[self.marker?..], tools)
     }
 
     /// How much of the text is free, and where a marker begins. The blanks before a marker, whole
-    /// or begun, belong to it: a call leaves no trace in the text.
+    /// or begun, may belong to it.
     fn search(&self, markers: &[String]) -> (usize, Option<usize>) {
         let mut fence = self.fence.clone();
         let mut read = 0;
@@ -197,11 +222,16 @@ impl Held {
             if fence.is_open() || in_line {
                 continue;
             }
-            let free = self.text[..at].trim_end().len();
+            let free = self.free(at);
             let whole = rest.starts_with(marker.as_str());
             return (free, whole.then_some(at));
         }
-        (self.text.trim_end().len(), None)
+        (self.free(self.text.len()), None)
+    }
+
+    /// How much of so much text is not held.
+    fn free(&self, end: usize) -> usize {
+        if self.with_blanks { self.text[..end].trim_end().len() } else { end }
     }
 }
 
@@ -225,7 +255,7 @@ const fn is_whole(reason: StopReason) -> bool {
 #[must_use]
 pub fn spells_a_call(text: &str, tools: &[ToolSpec]) -> bool {
     let tools = Tools::new(tools);
-    let mut held = Held::new(0);
-    held.take(text, &forms::markers(&tools));
+    let mut held = Held::new(0, false);
+    held.take(text.to_owned(), &forms::markers(&tools));
     held.calls(&tools).is_some()
 }

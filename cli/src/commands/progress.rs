@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use engine::Event;
-use engine::events::{Ending, ModelKnown, PriceKnown};
+use engine::events::{Ending, LongPriceKnown, ModelKnown, PriceKnown};
 use machine_spec::Terminal;
 use machine_spec::input::{Decision, GrantScope};
 use machine_spec::message::Orphan;
@@ -127,8 +127,14 @@ fn model(known: &ModelKnown, catalogue: &str) -> String {
                 PriceSource::Catalogue => format!(" of {catalogue}"),
                 PriceSource::Explicit | PriceSource::Unknown => String::new(),
             };
-            let PriceKnown { input, output, .. } = price;
-            format!("${input} in and ${output} out for a million tokens ({price_from}{dated})")
+            let PriceKnown { input, output, long, .. } = price;
+            let long =
+                long.map_or_else(String::new, |LongPriceKnown { above, input, output, .. }| {
+                    format!(", above {above} tokens of input ${input} and ${output}")
+                });
+            format!(
+                "${input} in and ${output} out for a million tokens{long} ({price_from}{dated})"
+            )
         }
         None => price_from.to_string(),
     };

@@ -1,12 +1,13 @@
 //! From the tables of a file to a setup: every value checked, every fault told at its place.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use machine_spec::config::{Candidate, RunConfig};
-use wire::Images;
 use wire::catalogue::{Catalogue, Window, WindowSource};
 use wire::encode::{EncodeOptions, OutputShape};
+use wire::{DecodeLimits, Images};
 
 use super::endpoint::{self, Endpoint, Keys};
 use super::file::{ConfigFile, HookEvent, ProviderTable};
@@ -297,13 +298,34 @@ impl Build<'_> {
             recover_text_calls: recovers,
             tell_text_calls: !recovers,
             extra: table.extra.clone(),
+            degraded: table.leave_out.clone(),
+            decode_limits: table.decode_limits,
             ..EncodeOptions::default()
         };
+        self.bounds(at, &table.decode_limits);
         for key in options.reserved_extras(table.dialect) {
             let message = format!("`{key}` is written by the engine itself; leave it out");
             self.problem(Code::ConfigValue, format!("{at}.extra.{key}"), message);
         }
         options
+    }
+
+    /// A bound of nothing would refuse every response.
+    fn bounds(&mut self, at: &str, limits: &DecodeLimits) {
+        let DecodeLimits { event_bytes, total_bytes, blocks, block_bytes, depth, bad_utf8: _ } =
+            *limits;
+        for (key, is_zero) in [
+            ("event_bytes", event_bytes == 0),
+            ("total_bytes", total_bytes == 0),
+            ("blocks", blocks == 0),
+            ("block_bytes", block_bytes == 0),
+            ("depth", depth == 0),
+        ] {
+            if is_zero {
+                let at = format!("{at}.decode_limits.{key}");
+                self.problem(Code::ConfigValue, at, "must be at least 1, found 0");
+            }
+        }
     }
 
     fn provider_shape(&mut self, at: &str, table: &ProviderTable) -> Option<OutputShape> {
@@ -364,6 +386,8 @@ impl ProviderTable {
             temperature: None,
             price: None,
             recover_text_calls: None,
+            leave_out: BTreeSet::new(),
+            decode_limits: DecodeLimits::default(),
             output_schema: None,
             output_strict: false,
             headers: std::collections::BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! The tables of a configuration file, as they are written. Unknown keys are refused everywhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use machine_spec::config::FailMode;
@@ -8,7 +8,8 @@ use machine_spec::limits::Limits;
 use machine_spec::policy::Policy;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use wire::Dialect;
+use wire::encode::Degradation;
+use wire::{DecodeLimits, Dialect};
 
 use super::Problem;
 use crate::approve::Standing;
@@ -65,6 +66,10 @@ pub(super) struct ProviderTable {
     pub(super) temperature: Option<f64>,
     pub(super) price: Option<PriceTable>,
     pub(super) recover_text_calls: Option<bool>,
+    #[serde(default)]
+    pub(super) leave_out: BTreeSet<Degradation>,
+    #[serde(default)]
+    pub(super) decode_limits: DecodeLimits,
     pub(super) output_schema: Option<Value>,
     #[serde(default)]
     pub(super) output_strict: bool,
@@ -211,10 +216,44 @@ pub(super) struct ScopeTable {
     pub(super) tools: Vec<String>,
 }
 
-/// What a model costs, in dollars for a million tokens.
+/// What a model costs. `long` is what it costs where the input of a request is long.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PriceTable {
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+    pub(super) long: Option<LongPriceTable>,
+}
+
+/// What a model costs for requests of more input tokens than `above`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LongPriceTable {
+    pub(super) above: u64,
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+}
+
+impl PriceTable {
+    pub(super) fn rates(&self) -> Rates {
+        let PriceTable { input, output, cache_read, cache_write, long: _ } = *self;
+        Rates { input, output, cache_read, cache_write }
+    }
+}
+
+impl LongPriceTable {
+    pub(super) fn rates(&self) -> Rates {
+        let LongPriceTable { above: _, input, output, cache_read, cache_write } = *self;
+        Rates { input, output, cache_read, cache_write }
+    }
+}
+
+/// In dollars for a million tokens.
+pub(super) struct Rates {
     pub(super) input: f64,
     pub(super) output: f64,
     pub(super) cache_read: Option<f64>,

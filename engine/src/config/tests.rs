@@ -1,10 +1,10 @@
 use std::path::Path;
 
-use machine_spec::config::{FailMode, Price};
+use machine_spec::config::{FailMode, LongPrice, Price};
 use rstest::rstest;
 use secrecy::ExposeSecret;
-use wire::Dialect;
 use wire::catalogue::WindowSource;
+use wire::{BadUtf8, DecodeLimits, Dialect};
 
 use super::{Overrides, process_environment};
 use crate::credentials::KeySource;
@@ -23,6 +23,8 @@ api_key_env = "TEST_KEY"
 context_window = 200000
 max_output = 8000
 temperature = 0.5
+leave_out = ["tool_choice", "cache_marks"]
+decode_limits = { blocks = 12, bad_utf8 = "replace" }
 headers = { x-team = "house" }
 extra = { metadata = { user_id = "u" } }
 idle_timeout_ms = 800
@@ -101,6 +103,11 @@ fn every_name_reaches_its_place() {
     let first = &setup.providers[0];
     assert_eq!(first.patience.idle_ms, 800);
     assert_eq!((first.options.max_tokens, first.options.temperature), (None, Some(0.5)));
+    let left_out: Vec<&str> = first.options.degraded.iter().map(|one| one.word()).collect();
+    assert_eq!(left_out, ["tool_choice", "cache_marks"]);
+    let limits = DecodeLimits { blocks: 12, bad_utf8: BadUtf8::Replace, ..DecodeLimits::default() };
+    assert_eq!(first.options.decode_limits, limits);
+    assert!(setup.providers[1].options.decode_limits.are_default());
     assert_eq!(first.options.extra["metadata"]["user_id"], "u");
     assert!(first.headers.contains_key("x-team"));
     assert!(matches!(&first.auth, Auth::ApiKey(key) if key.expose_secret() == "key-of-a"));
@@ -414,9 +421,20 @@ fn a_price_is_given_or_known_or_not_known() {
         parse(&provider).expect("sound").machine.candidates[0].price
     };
     let given = "price = { input = 3, output = 15.0, cache_read = 0.3 }";
-    let price = Price { input: 3_000, output: 15_000, cache_read: 300, cache_write: 3_000 };
+    let price =
+        Price { input: 3_000, output: 15_000, cache_read: 300, cache_write: 3_000, long: None };
     assert_eq!(priced(given, "m"), Some(price));
     assert_eq!(priced("", "m"), None);
+    let given =
+        "price = { input = 3, output = 15, long = { above = 200000, input = 6, output = 22.5 } }";
+    let long = LongPrice {
+        above: 200_000,
+        input: 6_000,
+        output: 22_500,
+        cache_read: 6_000,
+        cache_write: 6_000,
+    };
+    assert_eq!(priced(given, "m").and_then(|price| price.long), Some(long));
     let known = wire::catalogue::Catalogue::vendored();
     let listed = known.find("claude-sonnet-4-5").and_then(|facts| facts.price);
     let listed = listed.expect("the catalogue knows it");
@@ -424,6 +442,11 @@ fn a_price_is_given_or_known_or_not_known() {
         priced("", "claude-sonnet-4-5").map(|price| price.input),
         Some(listed.input / 1_000)
     );
+    // Some models have a second price for long input, and it counts in budgets and reports alike.
+    let long = known.find("gemini-2.5-pro").and_then(|facts| facts.over_200k);
+    let price = priced("", "gemini-2.5-pro").and_then(|price| price.long);
+    assert_eq!(price.map(|price| price.input), long.map(|long| long.input / 1_000));
+    assert!(price.is_some_and(|price| price.above == 200_000), "{price:?}");
 }
 
 #[test]

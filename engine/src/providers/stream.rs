@@ -13,7 +13,7 @@ use replay::format::v1::BodyEnd;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
 use tokio::select;
-use wire::{DecodeLimits, Degradation, Dialect, EncodeOptions, ResponseReader, classify};
+use wire::{Degradation, Dialect, EncodeOptions, ResponseReader, classify};
 
 use super::Outgoing;
 use super::fault::{self, Stage};
@@ -238,7 +238,7 @@ impl Reading {
         assessor: &Assessor,
         patience: &Patience,
     ) -> Over {
-        let limits = DecodeLimits::default();
+        let limits = reader.limits();
         let mut body = Vec::new();
         let piece = loop {
             match self.next().await {

@@ -233,12 +233,11 @@ impl Slot {
                     let reason = problem.clone();
                     return self.refuse(GateRefusal::Denied { reason }, out);
                 }
-                HookAnswer::Asked { reason: why } => {
+                HookAnswer::Asked { reason: why, edit: wanted } => {
                     reason.get_or_insert_with(|| Arc::from(why.as_str()));
+                    edit = edit.or(wanted.as_deref().map(|edit| (&edit.args, &edit.facts)));
                 }
-                HookAnswer::Edited { args, facts } => {
-                    edit.get_or_insert_with(|| (args.clone(), facts.clone()));
-                }
+                HookAnswer::Edited { args, facts } => edit = edit.or(Some((args, facts))),
                 HookAnswer::Deferred => deferred = true,
                 HookAnswer::Continued { context } => {
                     frame.inbox.push(Waiting::words(Origin::HookFeedback, context.clone()));
@@ -250,7 +249,7 @@ impl Slot {
             return self.defer(frame, out);
         }
         if let Some((args, facts)) = edit {
-            self.edit(&args, &facts, frame, out);
+            self.edit(args, facts, frame, out);
             if self.status != Status::Unvetted {
                 return;
             }

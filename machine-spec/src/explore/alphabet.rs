@@ -142,7 +142,7 @@ fn events(draft: &Draft, profile: &Profile) -> Vec<ModelEvent> {
     let told = draft.usage != Usage::default();
     events.extend(profile.usages.iter().filter(|_| !told).map(|usage| ModelEvent::Usage(*usage)));
     for reason in &profile.stops {
-        events.push(ModelEvent::Finished { reason: *reason, word: String::from(word(*reason)) });
+        events.push(ModelEvent::finished(*reason, word(*reason)));
     }
     events
 }

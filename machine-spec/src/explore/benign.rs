@@ -140,7 +140,7 @@ fn next_event(draft: &Draft, state: &State) -> Option<ModelEvent> {
         let has_calls = !draft.board.slots.is_empty();
         if has_text || has_calls {
             let reason = if has_calls { StopReason::ToolUse } else { StopReason::EndOfTurn };
-            return Some(ModelEvent::Finished { reason, word: String::from("end") });
+            return Some(ModelEvent::finished(reason, "end"));
         }
         return Some(ModelEvent::BlockBegan { block: block + 1, kind: BlockKind::Text });
     }

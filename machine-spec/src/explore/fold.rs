@@ -107,6 +107,7 @@ fn fold_frame(frame: &mut Box<Frame>, ledger: Ledger, names: &BTreeMap<EffectId,
     frame.sweep.tried.clear();
     frame.answer.text = String::new();
     frame.answer.stop = String::new();
+    frame.answer.details = None;
     frame.deadline = frame.deadline.map(|id| renamed(id, names));
     for (n, task) in frame.tasks.iter_mut().enumerate() {
         task.effect = renamed(task.effect, names);

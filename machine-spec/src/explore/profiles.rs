@@ -19,6 +19,9 @@ use crate::policy::{Compactor, EarlyStart, Policy, Preset};
 
 mod budgets;
 mod guests;
+mod large;
+
+pub use large::large;
 
 /// A configuration, and what the world may do to it.
 #[derive(Clone, Debug)]
@@ -135,64 +138,6 @@ pub fn all() -> Vec<Profile> {
     .chain(guests::all())
     .chain(budgets::all())
     .collect()
-}
-
-/// The profiles of the large exploration, each far beyond what a test can afford: everything at
-/// once, with different emphasis.
-#[must_use]
-pub fn large() -> Vec<Profile> {
-    let mut tools = everything("large: three calls a response, two rounds, every end of a tool");
-    tools.config.limits.tool_rounds = 2;
-    tools.max_blocks = 3;
-    tools.tool_statuses = ToolStatus::ALL.to_vec();
-
-    let mut early = everything("large: every call may start early, in streams that break");
-    early.config.policy.early_start = EarlyStart::All;
-    early.max_blocks = 3;
-    early.stream_errors = true;
-
-    let mut hooked = everything("large: two hooks, two rules, a user who goes on talking");
-    let hook = |name: &str| HookSpec::new(name);
-    hooked.config.stop_hooks = vec![hook("h1"), hook("h2")];
-    hooked.config.limits.stop_hook_blocks = 2;
-    hooked.config.limits.user_messages = 3;
-    hooked.config.limits.inbox = 2;
-    hooked.says = vec![vec![], vec![RuleId(0)], vec![RuleId(1)]];
-
-    let mut swept = everything("large: a chain of three that fails in every way");
-    swept.config.candidates = vec![candidate("a"), candidate("b"), candidate("c")];
-    let limits = &mut swept.config.limits;
-    (limits.http_retries, limits.stream_reissues, limits.stall_reissues) = (2, 2, 1);
-    swept.failures = failures(&[
-        ErrorClass::ServerError,
-        ErrorClass::IdleTimeout,
-        ErrorClass::ModelNotFound,
-        ErrorClass::Auth,
-    ]);
-    swept.stream_errors = true;
-    vec![tools, early, hooked, swept]
-}
-
-fn everything(name: &'static str) -> Profile {
-    let mut profile = tools(EarlyStart::Safe);
-    profile.name = name;
-    profile.blocks = vec![BlockKind::Text, BlockKind::Thinking];
-    profile.stops = vec![StopReason::EndOfTurn, StopReason::ToolUse, StopReason::OutputLimit];
-    let rule = |tool: &str| Rule::new("w", &[tool]);
-    profile.config.rules = vec![rule("write"), rule("note")];
-    let limits = &mut profile.config.limits;
-    (limits.malformed_repairs, limits.blank_nudges, limits.continuations) = (1, 1, 1);
-    (limits.guard_retries, limits.http_retries, limits.user_messages) = (1, 1, 2);
-    profile.says = vec![vec![], vec![RuleId(0)]];
-    profile.calls.push(call("none", Safety::Exclusive));
-    profile.hook_answers = vec![
-        HookAnswer::Allowed,
-        HookAnswer::Blocked { reason: String::from("r") },
-        HookAnswer::Failed { problem: String::from("p") },
-    ];
-    profile.benign_bound = 200;
-    profile.max_states = 300_000;
-    profile
 }
 
 /// A candidate of unknown window.

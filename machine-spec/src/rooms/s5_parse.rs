@@ -97,9 +97,11 @@ impl Parse {
     fn close(self, closure: Closure, frame: &mut Frame, out: &mut Out) -> Next {
         match (&self.draft.ending, closure) {
             // Once the message is complete, whatever happens to the connection is no loss.
-            (Ending::Said { reason, word }, _) => {
-                let (reason, word) = (*reason, word.clone());
-                self.complete(reason, word, frame, out)
+            (Ending::Said { reason, word, details }, _) => {
+                frame.answer.stop.clone_from(word);
+                frame.answer.details.clone_from(details);
+                let reason = *reason;
+                self.complete(reason, frame, out)
             }
             (Ending::Pending, Closure::Failed(failure)) => self.broke(failure),
             (Ending::Pending, Closure::Ended) => {
@@ -114,13 +116,7 @@ impl Parse {
         Next::go(Room::Recover(Box::new(recover)), Because::StreamBroke)
     }
 
-    fn complete(
-        mut self,
-        reason: StopReason,
-        word: String,
-        frame: &mut Frame,
-        out: &mut Out,
-    ) -> Next {
+    fn complete(mut self, reason: StopReason, frame: &mut Frame, out: &mut Out) -> Next {
         let cut = is_cut(reason);
         if cut {
             // A call that stands where the output was cut may itself be cut (Part 7, decision 5).
@@ -134,7 +130,6 @@ impl Parse {
             out.emit(Effect::Notify(Notice::Contradiction { stop: reason, calls }));
         }
         frame.count_response(&self.draft.usage, self.draft.said_tokens());
-        frame.answer.stop = word;
         let (reply, board) = self.draft.file(Wholeness::Whole, frame);
         if calls > 0 {
             frame.answer.text = if frame.is_wrapping_up() { reply.text() } else { String::new() };

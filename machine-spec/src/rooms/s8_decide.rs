@@ -229,8 +229,14 @@ fn table(finding: &Finding, frame: &Frame) -> Verdict {
             over(Because::RepairExhausted, Terminal::PauseLimit { pauses: used.pauses })
         }
         Finding::Paused => again(Because::PauseResumed, Owner::OutputRepair),
-        Finding::Refused => over(Because::ModelRefused, Terminal::Refused { text: text() }),
-        Finding::Filtered => over(Because::ModelRefused, Terminal::Filtered { text: text() }),
+        Finding::Refused => {
+            let end = Terminal::Refused { text: text(), details: frame.answer.details.clone() };
+            over(Because::ModelRefused, end)
+        }
+        Finding::Filtered => {
+            let end = Terminal::Filtered { text: text(), details: frame.answer.details.clone() };
+            over(Because::ModelRefused, end)
+        }
         Finding::InPart { failure } => {
             let end = Terminal::AnsweredInPart { text: text(), failure: failure.clone() };
             over(Because::RecoveryExhausted, end)

@@ -2,9 +2,10 @@
 //! pieces of a stream.
 
 use machine_spec::Input;
+use machine_spec::digest::Digest;
 use machine_spec::ids::EffectId;
 use machine_spec::input::{Decision, HookAnswer, ToolStatus};
-use machine_spec::model::{ArgsVerdict, BlockEnd, BlockKind, ModelEvent, Safety};
+use machine_spec::model::{ArgsVerdict, BlockEnd, BlockKind, CallFacts, ModelEvent, Safety};
 
 /// What a watch keeps of an input.
 #[derive(Clone, Debug)]
@@ -66,6 +67,11 @@ pub(crate) fn hash_on(hash: u64, text: &str) -> u64 {
     rest.iter().fold(hash, |hash, byte| hash.wrapping_mul(BASE).wrapping_add(u64::from(*byte)))
 }
 
+/// The hash of an output, which comes in one piece.
+pub(crate) fn output_hash(output: &str) -> u64 {
+    Digest::of(output).0
+}
+
 /// The hash of a text.
 pub(crate) fn hash_of(text: &str) -> u64 {
     hash_on(EMPTY, text)
@@ -78,19 +84,30 @@ impl Brief {
             Input::ModelSaid { event, .. } => Brief::of_event(event, so_far),
             Input::UserSaid { text, .. } => Brief::Said(text.clone()),
             Input::ToolReturned { id, report } => {
-                let (output, bytes) = (hash_of(&report.output), report.output.len() as u64);
+                let (output, bytes) = (output_hash(&report.output), report.output.len() as u64);
                 Brief::Tool { id: *id, status: report.status, output, bytes }
             }
             Input::ApprovalGiven { id, decision: Decision::Edited { args, facts } }
-            | Input::HookAnswered { id, answer: HookAnswer::Edited { args, facts } }
-                if matches!(facts.args, ArgsVerdict::Valid { .. }) =>
-            {
-                Brief::Edited { id: *id, args: hash_of(args), safety: facts.safety }
+            | Input::HookAnswered { id, answer: HookAnswer::Edited { args, facts } } => {
+                Brief::of_edit(*id, args, facts)
+            }
+            Input::HookAnswered { id, answer: HookAnswer::Asked { edit: Some(edit), .. } } => {
+                Brief::of_edit(*id, &edit.args, &edit.facts)
             }
             _ => match input.answers() {
                 Some(id) => Brief::Answer(id),
                 None => Brief::Other,
             },
+        }
+    }
+
+    /// Arguments that are no good change nothing.
+    fn of_edit(id: EffectId, args: &str, facts: &CallFacts) -> Brief {
+        match facts.args {
+            ArgsVerdict::Valid { .. } => {
+                Brief::Edited { id, args: hash_of(args), safety: facts.safety }
+            }
+            ArgsVerdict::Malformed { .. } | ArgsVerdict::Invalid { .. } => Brief::Answer(id),
         }
     }
 

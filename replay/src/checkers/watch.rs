@@ -6,14 +6,14 @@ use machine_spec::input::ToolStatus;
 use machine_spec::ledger::awaited_id;
 use machine_spec::limits::Limits;
 use machine_spec::message::{Aside, Block, CallResult, Entry, Origin, Outcome, Reply, Wholeness};
-use machine_spec::model::{ModelEvent, Safety};
+use machine_spec::model::Safety;
 use machine_spec::view::View;
 use machine_spec::{
     Effect, EffectKind, Input, Notice, Owner, Passage, RunConfig, State, Step, Transcript, bound,
 };
 
-use super::brief::{EMPTY, Holds};
-use super::{Breach, Brief, breach, hash_of};
+use super::brief::{EMPTY, Holds, hash_on};
+use super::{Breach, Brief, breach, hash_of, output_hash};
 use crate::doors;
 
 /// Most doors that one input may open.
@@ -177,10 +177,25 @@ impl Watch {
 
     /// Takes down a piece that the machine took down in place.
     #[inline]
-    pub(crate) fn took_down(&mut self, event: &ModelEvent) -> Judged {
+    pub(crate) fn took_down(&mut self, block: u32, text: &str) {
         self.inputs += 1;
-        let brief = Brief::of_event(event, |block| self.args_so_far(block));
-        self.accept(brief)
+        self.heard_more(block, text.len() as u64, |args| hash_on(args, text));
+    }
+
+    /// A block has grown by so many bytes; of the arguments of a call a hash is kept.
+    #[inline]
+    fn heard_more(&mut self, block: u32, bytes: u64, args: impl FnOnce(u64) -> u64) {
+        let Some(heard) = self.blocks.get_mut(block as usize) else { return };
+        heard.bytes += bytes;
+        match heard.holds {
+            Holds::Text => {
+                if let Some(attempt) = self.attempts.last_mut() {
+                    attempt.text_bytes += bytes;
+                }
+            }
+            Holds::Call(_) => heard.args = args(heard.args),
+            Holds::Other => {}
+        }
     }
 
     /// Judges what came of an input.
@@ -209,17 +224,7 @@ impl Watch {
 
     fn accept(&mut self, brief: Brief) -> Judged {
         match brief {
-            Brief::Piece { block, bytes, hash } => {
-                if let Some(heard) = self.blocks.get_mut(block as usize) {
-                    heard.args = hash;
-                    heard.bytes += bytes;
-                    if heard.holds == Holds::Text
-                        && let Some(attempt) = self.attempts.last_mut()
-                    {
-                        attempt.text_bytes += bytes;
-                    }
-                }
-            }
+            Brief::Piece { block, bytes, hash } => self.heard_more(block, bytes, |_| hash),
             Brief::Begins { holds } => {
                 self.blocks.push(HeardBlock { holds, args: EMPTY, bytes: 0, usable: None });
                 if let Some(attempt) = self.attempts.last_mut() {
@@ -512,11 +517,11 @@ impl Watch {
     fn result(&self, result: &CallResult) -> Judged {
         let started = self.started.iter().find(|started| started.call == result.call);
         let (status, output) = match &result.outcome {
-            Outcome::Succeeded { output } => (ToolStatus::Succeeded, hash_of(output)),
-            Outcome::Failed { output } => (ToolStatus::Failed, hash_of(output)),
-            Outcome::TimedOut { output } => (ToolStatus::TimedOut, hash_of(output)),
-            Outcome::Unknown { output } => (ToolStatus::Cancelled, hash_of(output)),
-            Outcome::Partial { output } => (ToolStatus::Partial, hash_of(output)),
+            Outcome::Succeeded { output } => (ToolStatus::Succeeded, output_hash(output)),
+            Outcome::Failed { output } => (ToolStatus::Failed, output_hash(output)),
+            Outcome::TimedOut { output } => (ToolStatus::TimedOut, output_hash(output)),
+            Outcome::Unknown { output } => (ToolStatus::Cancelled, output_hash(output)),
+            Outcome::Partial { output } => (ToolStatus::Partial, output_hash(output)),
             Outcome::Acknowledged { .. } => {
                 return self.ensure("T15", started.is_some(), || {
                     format!("{} is acknowledged and was never started", result.call)

@@ -5,8 +5,8 @@ use machine_spec::config::{
 };
 use machine_spec::ids::RuleId;
 use machine_spec::input::{
-    Decision, GrantScope, HookAnswer, InterruptedBy, OutputVerdict, Recall, Refresh, Stored,
-    ToolStatus,
+    CallEdit, Decision, GrantScope, HookAnswer, InterruptedBy, OutputVerdict, Recall, Refresh,
+    Stored, ToolStatus,
 };
 use machine_spec::limits::Limits;
 use machine_spec::model::{ArgsVerdict, CallFacts, Permission, Safety};
@@ -332,7 +332,13 @@ fn hook_answer(chooser: &mut Chooser) -> HookAnswer {
 fn tool_hook_answer(chooser: &mut Chooser) -> HookAnswer {
     match chooser.pick(10) {
         0 => HookAnswer::Denied { reason: "never".into() },
-        1 => HookAnswer::Asked { reason: "is that wanted?".into() },
+        1 => {
+            let edit = chooser.chance(1, 2).then(|| {
+                let (args, facts) = edited(chooser);
+                Box::new(CallEdit { args, facts })
+            });
+            HookAnswer::Asked { reason: "is that wanted?".into(), edit }
+        }
         2 => {
             let (args, facts) = edited(chooser);
             HookAnswer::Edited { args, facts }

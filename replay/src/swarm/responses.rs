@@ -50,7 +50,7 @@ fn answer(chooser: &mut Chooser, size: Size, n: u32, plans: &Plans) -> Answer {
 
 fn ended(events: &mut Vec<ModelEvent>, reason: StopReason) {
     events.push(ModelEvent::Usage(Usage { output: Some(3), ..Usage::default() }));
-    events.push(ModelEvent::Finished { reason, word: reason.word().into() });
+    events.push(ModelEvent::finished(reason, reason.word()));
 }
 
 fn text_block(chooser: &mut Chooser, size: Size, block: u32, events: &mut Vec<ModelEvent>) {

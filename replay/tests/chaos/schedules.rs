@@ -27,7 +27,7 @@ fn calls(safeties: &[Safety], permission: &Permission) -> Vec<ModelEvent> {
         let done = BlockEnd::Call(CallFacts { permission, ..CallFacts::new(args, *safety) });
         events.push(ModelEvent::BlockDone { block, proof: Proof::BlockStop, done });
     }
-    events.push(ModelEvent::Finished { reason: StopReason::ToolUse, word: "tool_use".into() });
+    events.push(ModelEvent::finished(StopReason::ToolUse, "tool_use"));
     events
 }
 

@@ -152,8 +152,8 @@ fn block(id: u64, kind: BlockKind, pieces: &[&str], done: BlockEnd) -> Vec<Input
 }
 
 fn closed(id: u64, reason: StopReason) -> Vec<Input> {
-    let word = reason.word().into();
-    let finished = said(id, ModelEvent::Finished { reason, word });
+    let word = reason.word();
+    let finished = said(id, ModelEvent::finished(reason, word));
     vec![finished, Input::ModelClosed { id: EffectId(id), closure: Closure::Ended }]
 }
 

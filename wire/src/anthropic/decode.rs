@@ -58,6 +58,7 @@ pub(super) struct Delta<'a> {
     pub(super) partial_json: Piece<'a>,
     pub(super) signature: Piece<'a>,
     stop_reason: Piece<'a>,
+    stop_details: Option<&'a RawValue>,
 }
 
 impl<'de> Fill<'de> for Delta<'de> {
@@ -69,10 +70,21 @@ impl<'de> Fill<'de> for Delta<'de> {
             "partial_json" => self.partial_json = map.next_value()?,
             "signature" => self.signature = map.next_value()?,
             "stop_reason" => self.stop_reason = map.next_value()?,
+            "stop_details" => self.stop_details = map.next_value()?,
             _ => return Ok(false),
         }
         Ok(true)
     }
+}
+
+/// Why a response was refused (B018).
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Details<'a> {
+    #[serde(borrow)]
+    category: Piece<'a>,
+    #[serde(borrow)]
+    explanation: Piece<'a>,
 }
 
 #[derive(Deserialize)]
@@ -83,6 +95,8 @@ struct Message<'a> {
     model: Piece<'a>,
     #[serde(borrow, default)]
     stop_reason: Piece<'a>,
+    #[serde(borrow, default)]
+    stop_details: Option<&'a RawValue>,
     #[serde(borrow, default)]
     content: Option<Vec<&'a RawValue>>,
     #[serde(default)]
@@ -132,9 +146,7 @@ impl Reader {
                 if let Some(raw) = event.usage {
                     parse::<Counts>(raw.get())?.report(assembly);
                 }
-                if let Some(word) = event.delta.stop_reason.text() {
-                    assembly.stop(stop_reason(word), word);
-                }
+                stop(&event.delta.stop_reason, event.delta.stop_details, assembly);
                 Ok(())
             }
             "message_stop" => {
@@ -165,9 +177,7 @@ impl Reader {
             let block = Started::read(raw)?.open(assembly)?;
             block.close(Proof::WholePart, assembly)?;
         }
-        if let Some(word) = message.stop_reason.text() {
-            assembly.stop(stop_reason(word), word);
-        }
+        stop(&message.stop_reason, message.stop_details, assembly);
         Ok(())
     }
 
@@ -225,6 +235,15 @@ impl Counts {
         };
         assembly.usage(usage, usage);
     }
+}
+
+/// The reason counts even where what is said about it cannot be read.
+fn stop(word: &Piece<'_>, details: Option<&RawValue>, assembly: &mut Assembly) {
+    let Some(word) = word.text() else { return };
+    let details = details.and_then(|raw| parse::<Option<Details<'_>>>(raw.get()).ok().flatten());
+    let details = details.unwrap_or_default();
+    let (category, explanation) = (details.category.or_empty(), details.explanation.or_empty());
+    assembly.stop_with(stop_reason(word), word, category, explanation);
 }
 
 fn stop_reason(word: &str) -> StopReason {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::OutputShape;
-use crate::Dialect;
+use crate::{DecodeLimits, Dialect};
 use crate::{anthropic, gemini, ollama, openai_chat, openai_responses};
 
 /// Parameters of the requests to one endpoint.
@@ -43,6 +43,9 @@ pub struct EncodeOptions {
     /// requests instead (B040).
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub degraded: BTreeSet<Degradation>,
+    /// The bounds of its responses.
+    #[serde(skip_serializing_if = "DecodeLimits::are_default")]
+    pub decode_limits: DecodeLimits,
 }
 
 /// A parameter that an endpoint does not know, by what is done instead.

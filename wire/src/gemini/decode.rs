@@ -75,6 +75,8 @@ struct Candidate<'a> {
     content: Option<Content<'a>>,
     #[serde(borrow, default)]
     finish_reason: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    finish_message: Piece<'a>,
 }
 
 #[derive(Deserialize)]
@@ -136,7 +138,8 @@ impl Reader {
                 self.part(raw, assembly)?;
             }
             if let Some(word) = candidate.finish_reason.map(word).filter(|word| !word.is_empty()) {
-                assembly.stop(self.reason(&word), &word);
+                let message = candidate.finish_message.or_empty();
+                assembly.stop_with(self.reason(&word), &word, "", message);
             }
         }
         if let Some(counts) = &chunk.usage_metadata {

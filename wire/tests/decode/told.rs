@@ -49,7 +49,10 @@ fn line(event: &ModelEvent) -> String {
             format!("{block} done by {proof:?}{}", end(done))
         }
         ModelEvent::Usage(usage) => format!("usage {}", counts(usage)),
-        ModelEvent::Finished { reason, word } => format!("finished {reason} `{word}`"),
+        ModelEvent::Finished { reason, word, details } => {
+            let more = details.as_deref().map_or_else(String::new, |said| format!(" {said:?}"));
+            format!("finished {reason} `{word}`{more}")
+        }
         ModelEvent::Failed(failure) => {
             format!("failed {} `{}`: {}", failure.class, failure.code, failure.message)
         }

@@ -3,18 +3,15 @@
 //! | `permissionDecision` | means |
 //! | --- | --- |
 //! | `allow`, or none | nothing against it; `updatedInput` runs instead |
-//! | `ask` | somebody should decide; a wanted `updatedInput` is told to them |
+//! | `ask` | somebody should decide, about `updatedInput` where there is one |
 //! | `deny` | the call does not run, and the model reads the reason |
 //! | `defer` | the run ends with the call pending |
-//!
-//! Whoever wants the arguments changed and asks at the same time gets the question: people decide
-//! about what would run, and may change it themselves.
 
-use machine_spec::input::HookAnswer;
+use machine_spec::input::{CallEdit, HookAnswer};
 use machine_spec::model::{ArgsVerdict, CallFacts, Safety};
 use serde_json::{Map, Value};
 
-use super::{cut, expected, text, with_context};
+use super::{expected, text, with_context};
 
 pub(super) fn of(
     specific: &Map<String, Value>,
@@ -37,31 +34,31 @@ pub(super) fn of(
         Some("deny") => Ok(Some(HookAnswer::Denied { reason: with_context(reason, context) })),
         Some("defer") => Ok(Some(HookAnswer::Deferred)),
         Some("ask") => {
-            let mut why = with_context(reason, context);
-            if let Some(updated) = updated {
-                let blank = if why.is_empty() { "" } else { " " };
-                why = cut(&format!("{why}{blank}(the hook wants the arguments to be {updated})"));
-            }
-            Ok(Some(HookAnswer::Asked { reason: why }))
+            let edit = updated.map(|args| Box::new(CallEdit { args, facts: unjudged() }));
+            Ok(Some(HookAnswer::Asked { reason: with_context(reason, context), edit }))
         }
-        None | Some("allow") => Ok(updated.map(|args| {
-            // What is known of them is found out by whoever knows the tools.
-            let facts = CallFacts::new(ArgsVerdict::Valid { canonical: 0 }, Safety::Exclusive);
-            HookAnswer::Edited { args, facts }
-        })),
+        None | Some("allow") => {
+            Ok(updated.map(|args| HookAnswer::Edited { args, facts: unjudged() }))
+        }
         Some(other) => Err(expected("permissionDecision", WORDS, &Value::from(other))),
     }
+}
+
+/// What is known of changed arguments is found out by whoever knows the tools.
+fn unjudged() -> CallFacts {
+    CallFacts::new(ArgsVerdict::Valid { canonical: 0 }, Safety::Exclusive)
 }
 
 const WORDS: &str = "`allow`, `deny`, `ask` or `defer`";
 
 #[cfg(test)]
 mod tests {
-    use machine_spec::input::HookAnswer;
+    use machine_spec::input::{CallEdit, HookAnswer};
     use rstest::rstest;
     use serde_json::json;
 
     use super::super::{Point, read};
+    use super::unjudged;
     use crate::process::End;
 
     fn denied(reason: &str) -> HookAnswer {
@@ -69,7 +66,7 @@ mod tests {
     }
 
     fn asked(reason: &str) -> HookAnswer {
-        HookAnswer::Asked { reason: reason.into() }
+        HookAnswer::Asked { reason: reason.into(), edit: None }
     }
 
     fn failed(problem: &str) -> HookAnswer {
@@ -95,7 +92,10 @@ mod tests {
     #[case::ask_and_change(
         json!({ "permissionDecision": "ask", "permissionDecisionReason": "prod?",
                 "updatedInput": { "a": 1 } }),
-        asked(r#"prod? (the hook wants the arguments to be {"a":1})"#)
+        HookAnswer::Asked {
+            reason: "prod?".into(),
+            edit: Some(Box::new(CallEdit { args: r#"{"a":1}"#.into(), facts: unjudged() })),
+        }
     )]
     #[case::defer(json!({ "permissionDecision": "defer" }), HookAnswer::Deferred)]
     #[case::context(

@@ -81,7 +81,7 @@ fn tokens() -> Profile {
 
 fn money() -> Profile {
     let mut profile = base("money: a budget of money");
-    let price = Price { input: 1, output: 5, cache_read: 0, cache_write: 2 };
+    let price = Price { input: 1, output: 5, cache_read: 0, cache_write: 2, long: None };
     profile.config.candidates[0].price = Some(price);
     profile.config.limits.nanos = 200;
     profile.config.limits.continuations = 3;

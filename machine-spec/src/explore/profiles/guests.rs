@@ -1,6 +1,7 @@
 //! Profiles of those who have a say about a call, or work beside the loop: people, hooks, rules, stores,
 //! background tasks, children, memory.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,7 +11,7 @@ use crate::config::{DeferredCall, FailMode, HookSpec, Rule, ToolKind, ToolSpec};
 use crate::explore::CallTemplate;
 use crate::ids::RuleId;
 use crate::input::{
-    Compaction, Decision, GrantScope, HookAnswer, OutputVerdict, Recall, Refresh, Stored,
+    CallEdit, Compaction, Decision, GrantScope, HookAnswer, OutputVerdict, Recall, Refresh, Stored,
     ToolStatus,
 };
 use crate::model::{ArgsVerdict, BlockKind, CallFacts, ErrorClass, Permission, Safety, StopReason};
@@ -46,18 +47,18 @@ pub(super) fn all() -> Vec<Profile> {
     ]
 }
 
-fn kept() -> Vec<Stored> {
+pub(super) fn kept() -> Vec<Stored> {
     vec![
         Stored::Kept { reference: String::from("r") },
         Stored::Failed { problem: String::from("p") },
     ]
 }
 
-fn ask(tool: &'static str, safety: Safety) -> CallTemplate {
+pub(super) fn ask(tool: &'static str, safety: Safety) -> CallTemplate {
     CallTemplate { permission: Permission::Ask, ..call(tool, safety) }
 }
 
-fn of_kind(name: &str, kind: ToolKind) -> ToolSpec {
+pub(super) fn of_kind(name: &str, kind: ToolKind) -> ToolSpec {
     ToolSpec { kind, ..tool(name, false) }
 }
 
@@ -71,12 +72,12 @@ fn facts(permission: Permission, usable: bool) -> CallFacts {
     CallFacts { permission, ..CallFacts::new(args, Safety::Exclusive) }
 }
 
-fn edits() -> Vec<CallFacts> {
+pub(super) fn edits() -> Vec<CallFacts> {
     let deny = Permission::Deny { reason: String::from("r") };
     vec![facts(Permission::Ask, true), facts(Permission::Allow, false), facts(deny, true)]
 }
 
-fn edited_args() -> String {
+pub(super) fn edited_args() -> String {
     String::from("{\"e\":1}")
 }
 
@@ -143,11 +144,14 @@ fn tool_hooks() -> Profile {
         HookAnswer::Allowed,
         HookAnswer::Continued { context: reason() },
         HookAnswer::Denied { reason: reason() },
-        HookAnswer::Asked { reason: reason() },
+        HookAnswer::Asked { reason: reason(), edit: None },
         HookAnswer::Deferred,
         HookAnswer::Halted { reason: reason() },
         HookAnswer::Failed { problem: reason() },
     ];
+    let edit =
+        edits().into_iter().next().map(|facts| Box::new(CallEdit { args: edited_args(), facts }));
+    profile.hook_answers.push(HookAnswer::Asked { reason: reason(), edit });
     let edits = edits().into_iter();
     profile
         .hook_answers
@@ -374,7 +378,7 @@ fn memory() -> Profile {
     profile
 }
 
-fn summary(text: &str) -> Compaction {
+pub(super) fn summary(text: &str) -> Compaction {
     Compaction::Summarised { text: text.into(), archive: String::from("a") }
 }
 

@@ -2,7 +2,7 @@
 
 use machine_spec::input::HookAnswer;
 use machine_spec::message::{Aside, Entry, GateRefusal, NotStarted, Origin, Outcome};
-use machine_spec::model::{ErrorClass, StopReason};
+use machine_spec::model::{ErrorClass, StopDetails, StopReason};
 use machine_spec::policy::EarlyStart;
 use machine_spec::{Notice, Terminal};
 use replay::scenario::{After, Answer};
@@ -240,10 +240,12 @@ fn b016_pauses_are_counted_apart() {
 #[test]
 fn b018_a_refusal_is_an_ending() {
     let none = String::new;
+    let declined = StopDetails { category: "policy".into(), explanation: "declined".into() };
+    let declined = Some(Box::new(declined));
     for (dialect, file, end) in [
-        (Anthropic, "B018a-1.sse", Terminal::Refused { text: none() }),
-        (Anthropic, "B018b-1.sse", Terminal::Refused { text: none() }),
-        (OpenAiResponses, "B018e-1.sse", Terminal::Filtered { text: none() }),
+        (Anthropic, "B018a-1.sse", Terminal::Refused { text: none(), details: declined }),
+        (Anthropic, "B018b-1.sse", Terminal::Refused { text: none(), details: None }),
+        (OpenAiResponses, "B018e-1.sse", Terminal::Filtered { text: none(), details: None }),
     ] {
         let blocks = HookAnswer::Blocked { reason: "go on".into() };
         let played = Play::with(dialect, &[file]).hook(blocks).run();

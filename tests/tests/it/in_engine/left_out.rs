@@ -2,6 +2,7 @@
 
 use engine::Event;
 use machine_spec::Terminal;
+use machine_spec::model::ErrorClass;
 use serde_json::Value;
 use tests::scene::{AnswerTable, Scene, Stage};
 
@@ -40,6 +41,37 @@ echo "say more" >&2
 exit 2
 '''
 "#;
+
+/// What the configuration leaves out is never sent, so nothing is refused and nothing is repeated.
+#[test]
+fn what_an_endpoint_is_known_not_to_know_is_never_sent() {
+    let mut scene = Scene::read(CHAT);
+    scene.doubles[0].answers.clear();
+    let known = "max_tokens = 9\nleave_out = [\"max_tokens_name\", \"stream_options\"]";
+    scene.config = scene.config.replace("max_tokens = 9", known);
+    let acted = act_on(Stage::set(scene));
+    assert_eq!(acted.end().text(), Some("ok"));
+    assert_eq!(left_out(&acted), [""; 0]);
+    let bodies = acted.stage.double("a").bodies();
+    assert_eq!(bodies.len(), 2);
+    for body in &bodies {
+        assert_eq!(body["max_completion_tokens"], 9);
+        assert!(body.get("max_tokens").is_none() && body.get("stream_options").is_none(), "{body}");
+    }
+}
+
+/// The bounds of a response are those of the configuration; a recording knows them.
+#[test]
+fn a_response_beyond_its_bounds_is_refused_by_name() {
+    let mut scene = Scene::read(CHAT);
+    scene.doubles[0].answers.clear();
+    let bounds = "max_tokens = 9\ndecode_limits = { event_bytes = 40 }";
+    scene.config = scene.config.replace("max_tokens = 9", bounds);
+    let acted = act_on(Stage::set(scene));
+    let Terminal::ProviderFailed { failure, .. } = acted.end() else { panic!("{:?}", acted.end()) };
+    assert_eq!(failure.class, ErrorClass::Garbled);
+    assert!(failure.message.contains("an event may have 40 bytes"), "{}", failure.message);
+}
 
 fn refused_with(file: &str) -> Acted {
     let mut scene = Scene::read(CHAT);

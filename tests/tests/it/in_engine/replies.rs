@@ -147,6 +147,11 @@ fn b018_a_refusal_is_an_ending() {
         assert_eq!(count(&acted, "repair_asked"), 0, "{fixture}: no nudge");
         let stopped = matches!(acted.end(), Terminal::Refused { .. } | Terminal::Filtered { .. });
         assert!(stopped, "{fixture}: {:?}", acted.end());
+        if let Terminal::Refused { details: Some(said), .. } = acted.end() {
+            assert_eq!((said.category.as_str(), said.explanation.as_str()), ("policy", "declined"));
+        } else {
+            assert_ne!(fixture, "refused--without-a-word", "what the provider says stands in it");
+        }
         let (stage, history) = (acted.stage, acted.ended.history());
         let next = act_again(stage, "Something else, then.", history);
         let told = next.conversation("a", 1).concat();

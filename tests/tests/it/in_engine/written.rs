@@ -59,14 +59,15 @@ fn b011c_two_written_calls_are_two_calls() {
     assert_eq!(acted.outcomes().len(), 2);
 }
 
-/// Without recovery the text is shown as it is, nothing runs, and the model is asked once to mend it.
+/// Without recovery nothing runs, and the model is asked once to mend it; the markup is not shown and
+/// not sent back.
 #[test]
 fn b011a_without_recovery_leads_to_one_repair() {
     let mut scene = answered(&["cases/B011a-1.sse", "cases/B017-2.sse"]);
     scene.config = scene.config.replace("[[tool]]", "recover_text_calls = false\n\n[[tool]]");
     let acted = act_on(Stage::set(scene));
     assert_eq!((acted.asked("a"), acted.stage.lines("ledger").len()), (2, 0));
-    assert!(shown(&acted).contains("<tool_call>"), "{}", shown(&acted));
+    assert!(!shown(&acted).contains("<tool_call>"), "{}", shown(&acted));
     let repairs = acted.told(|event| match event {
         Event::RepairAsked { fault, n } => Some((*fault, *n)),
         _ => None,
@@ -74,5 +75,6 @@ fn b011a_without_recovery_leads_to_one_repair() {
     assert_eq!(repairs, [(OutputFault::MalformedCall, 1)]);
     let told = acted.conversation("a", 1).concat();
     assert!(told.contains("found one that is written as text"), "{told}");
+    assert!(!told.contains("<tool_call>") && !told.contains("<function="), "{told}");
     assert!(matches!(acted.end(), Terminal::Answered { .. }), "{:?}", acted.end());
 }

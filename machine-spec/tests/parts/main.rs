@@ -1,0 +1,9 @@
+//! The pure parts that the rooms are built of, one by one.
+
+mod digest;
+mod estimate;
+mod faults;
+mod history;
+mod summary;
+mod terminal;
+mod wording;
