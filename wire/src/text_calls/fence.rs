@@ -5,8 +5,10 @@
 pub(super) struct Fence {
     /// The letter and length of the fence that is open.
     open: Option<(char, usize)>,
-    /// The current line so far, as much of it as can matter.
+    /// The current line so far, without the blanks it begins with, up to [`LINE`] bytes.
     line: String,
+    /// Whether more than blanks came behind those.
+    longer: bool,
 }
 
 /// A line that opens or closes a fence is decided within so many bytes.
@@ -16,12 +18,26 @@ impl Fence {
     /// Reads on.
     pub(super) fn read(&mut self, text: &str) {
         for piece in text.split_inclusive('\n') {
-            if self.line.len() < LINE {
-                self.line.push_str(piece.trim_end_matches('\n'));
-            }
+            self.take(piece.trim_end_matches('\n'));
             if piece.ends_with('\n') {
                 self.open = self.after_line();
                 self.line.clear();
+                self.longer = false;
+            }
+        }
+    }
+
+    /// Takes more of the line. However it is cut, the same is kept of it.
+    fn take(&mut self, text: &str) {
+        let text = if self.line.is_empty() { text.trim_start() } else { text };
+        if self.line.len() + text.len() <= LINE {
+            return self.line.push_str(text);
+        }
+        for c in text.chars() {
+            if self.line.len() + c.len_utf8() <= LINE {
+                self.line.push(c);
+            } else {
+                self.longer |= !c.is_whitespace();
             }
         }
     }
@@ -34,14 +50,14 @@ impl Fence {
 
     /// Whether nothing but blanks stands before what follows, on its line.
     pub(super) fn is_line_start(&self) -> bool {
-        self.line.trim().is_empty()
+        self.line.is_empty()
     }
 
     fn after_line(&self) -> Option<(char, usize)> {
         match (self.open, fence(&self.line)) {
             (None, Some((letter, length, _))) => Some((letter, length)),
             (Some((open, at_least)), Some((letter, length, bare)))
-                if bare && letter == open && length >= at_least =>
+                if bare && !self.longer && letter == open && length >= at_least =>
             {
                 None
             }
@@ -83,6 +99,30 @@ mod tests {
             let mut pieces = Fence::default();
             text.split_inclusive(|_| true).for_each(|piece| pieces.read(piece));
             assert_eq!(pieces.is_open(), open, "{text:?} letter by letter");
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_the_same_however_it_is_cut() {
+        let blanks = " ".repeat(300);
+        for (text, open, starts) in [
+            (format!("{blanks}x"), false, false),
+            (format!("x{blanks}"), false, false),
+            (blanks.clone(), false, true),
+            (format!("{blanks}```"), true, false),
+            (format!("```\n```{blanks}\n"), false, true),
+            (format!("```\n```{blanks}x\n"), true, true),
+        ] {
+            for size in [1, 7, 199, 1_000] {
+                let mut fence = Fence::default();
+                let bytes = text.as_bytes().chunks(size);
+                bytes.for_each(|piece| fence.read(std::str::from_utf8(piece).expect("ASCII")));
+                assert_eq!(
+                    (fence.is_open(), fence.is_line_start()),
+                    (open, starts),
+                    "{text:?} {size}"
+                );
+            }
         }
     }
 }
