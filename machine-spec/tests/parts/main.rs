@@ -1,5 +1,6 @@
 //! The pure parts that the rooms are built of, one by one.
 
+mod bound;
 mod digest;
 mod estimate;
 mod faults;

@@ -1,5 +1,6 @@
 //! Testing the tester: each planted defect is caught by the law that names it, and shrinks to a plan
-//! that a person can read. Run with `cargo test -p replay --features planted --test planted`.
+//! that a person can read. Run with
+//! `cargo test --workspace --features replay/planted --test planted`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
