@@ -102,13 +102,9 @@ pub(crate) fn threshold(candidate: &Candidate) -> u64 {
     window - reserve
 }
 
-/// Tokens of the kept tail.
+/// Tokens of the kept tail: half of what may fill up, and at most 20,000 (document 1, 1.1).
 fn tail_budget(threshold: u64) -> u64 {
-    if threshold <= 8_000 {
-        (threshold / 2).max(1_000).min(threshold / 2)
-    } else {
-        (threshold / 2).clamp(4_000, 20_000)
-    }
+    (threshold / 2).min(20_000)
 }
 
 /// Where to cut so that the tail fits its budget. A cut never parts a call from its result, never
@@ -197,3 +193,32 @@ pub(crate) fn boundary_text(summary: &str, task: Option<String>) -> String {
 
 /// The marked origin of a boundary's words.
 pub(crate) const ORIGIN: Origin = Origin::Summary;
+
+#[cfg(test)]
+mod tests {
+    use super::{tail_budget, threshold};
+    use crate::config::Candidate;
+
+    #[test]
+    fn a_reserve_is_a_quarter_within_its_bounds() {
+        for (context_window, max_output, due) in [
+            (0, 0, 0),
+            (400, 0, 200),
+            (20_000, 0, 10_000),
+            (64_000, 0, 47_616),
+            (72_000, 8_000, 47_616),
+            (100_000, 0, 75_000),
+            (200_000, 0, 167_232),
+            (8_000, 9_000, 0),
+        ] {
+            let candidate = Candidate { context_window, max_output, ..Candidate::default() };
+            assert_eq!(threshold(&candidate), due, "{context_window} less {max_output}");
+        }
+    }
+
+    #[test]
+    fn a_tail_is_half_and_at_most_twenty_thousand() {
+        let tails = [0, 401, 8_000, 8_002, 40_000, 167_232].map(tail_budget);
+        assert_eq!(tails, [0, 200, 4_000, 4_001, 20_000, 20_000]);
+    }
+}
