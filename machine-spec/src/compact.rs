@@ -90,7 +90,7 @@ fn shorten(output: &mut String) {
 }
 
 /// Tokens of a window that input may fill: the rest is for the output.
-pub(crate) fn effective_window(candidate: &Candidate) -> u64 {
+fn effective_window(candidate: &Candidate) -> u64 {
     candidate.context_window.saturating_sub(candidate.max_output)
 }
 

@@ -92,6 +92,18 @@ pub struct Candidate {
     pub refreshable: bool,
 }
 
+/// Tokens that providers add to a request themselves and count: a preamble of their own, and one for
+/// tools. Recorded requests of 42 vendors show no more, but for two (`wire/tests/outbound/reading.rs`).
+const PREAMBLE: u64 = 500;
+
+impl Candidate {
+    /// Tokens of its window that input and output may fill between them: all but what the provider may
+    /// add (of a small window, a hundredth).
+    pub(crate) fn usable_window(&self) -> u64 {
+        self.context_window - PREAMBLE.min(self.context_window / 100)
+    }
+}
+
 /// What tokens cost, in billionths of a dollar for one token: three dollars for a million tokens
 /// are 3,000.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ pub(super) use self::size::{shrink, shrunk};
 use super::s3_compacting::{Order, place_boundary};
 use super::{Clearing, Decide, Freeze, Next, Out, Room};
 use crate::because::{Because, Owner};
-use crate::compact::{Cut, cut, effective_window, threshold};
+use crate::compact::{Cut, cut, threshold};
 use crate::effect::{Effect, Notice};
 use crate::estimate::text_tokens;
 use crate::frame::Frame;
@@ -114,10 +114,9 @@ impl Govern {
 
     /// The surfaced last resort: the oldest part is cut away without a summary.
     fn truncate(mut self, tokens: u64, frame: &mut Frame, out: &mut Out) -> Next {
-        let sized = frame.candidate().cloned();
-        let Some(candidate) = sized else { return self.freeze(Because::WithinBudget) };
-        let limit = effective_window(&candidate);
-        let cut = cut(frame, threshold(&candidate), false).filter(|_| frame.config.policy.truncate);
+        let sized = frame.candidate().map(threshold).zip(input_window(frame));
+        let Some((threshold, limit)) = sized else { return self.freeze(Because::WithinBudget) };
+        let cut = cut(frame, threshold, false).filter(|_| frame.config.policy.truncate);
         let Some(cut) = cut else {
             let compaction = String::new();
             let end = Terminal::ContextExhausted { limit, actual: tokens, compaction };

@@ -4,24 +4,19 @@ use crate::effect::{Effect, Notice};
 use crate::frame::Frame;
 use crate::rooms::Out;
 
-/// Tokens that providers add to a request themselves and count: a preamble of their own, and one for
-/// tools. Recorded requests of 42 vendors show no more, but for two (`wire/tests/outbound/reading.rs`).
-const PREAMBLE: u64 = 500;
-
-/// Tokens that input may fill of the window in use, less what the next output may take and what the
-/// provider may add (of a small window, a hundredth); `None` where the window is not known.
+/// Tokens that input may fill of the window in use, less what the next output may take; `None` where
+/// the window is not known.
 pub(super) fn input_window(frame: &Frame) -> Option<u64> {
     let candidate = frame.candidate().filter(|candidate| candidate.context_window != 0)?;
     let output = frame.sweep.max_output.unwrap_or(candidate.max_output);
-    let preamble = PREAMBLE.min(candidate.context_window / 100);
-    Some(candidate.context_window.saturating_sub(output).saturating_sub(preamble))
+    Some(candidate.usable_window().saturating_sub(output))
 }
 
 /// To how many output tokens a request can be shrunk so that this input fits the window (Part 7,
 /// decision 9): shrink first, then compact.
 pub(super) fn shrink_to(tokens: u64, frame: &Frame) -> Option<u64> {
     let candidate = frame.candidate().filter(|candidate| candidate.context_window != 0)?;
-    shrunk(candidate.context_window, tokens, frame)
+    shrunk(candidate.usable_window(), tokens, frame)
 }
 
 /// The output tokens that a window leaves, if they are fewer than now and still worth asking for.

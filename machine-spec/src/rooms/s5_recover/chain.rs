@@ -19,7 +19,7 @@ pub(super) fn next_candidate(least: u64, frame: &Frame) -> Option<CandidateId> {
     let after = usize::from(frame.sweep.at.0) + 1;
     let rest = frame.config.candidates.iter().enumerate().skip(after);
     let mut fitting = rest.filter(|(_, candidate)| {
-        let room = candidate.context_window.saturating_sub(candidate.max_output);
+        let room = candidate.usable_window().saturating_sub(candidate.max_output);
         let large = candidate.context_window == 0 || candidate.context_window >= least;
         large && (candidate.context_window == 0 || tokens <= room)
     });
