@@ -112,29 +112,22 @@ impl Mixer {
             self.word(le_word(rest));
         }
     }
+
+    /// Four words at once, because each waits for the one before it.
+    fn blocks(&mut self, blocks: &[[u8; 64]]) {
+        let mut lanes = [1, 2, 3, 4].map(|n| Mixer(self.0 ^ SPREAD.wrapping_mul(n)));
+        for half in blocks.as_flattened().as_chunks::<32>().0 {
+            for (lane, word) in lanes.iter_mut().zip(half.as_chunks::<8>().0) {
+                lane.word(u64::from_le_bytes(*word));
+            }
+        }
+        lanes.iter().for_each(|lane| self.word(lane.0));
+    }
 }
 
 /// Up to eight bytes as a word, the first one lowest.
 fn le_word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, byte| (word << 8) | u64::from(*byte))
-}
-
-/// Four words of a block at once, because each waits for the one before it.
-type Lanes = [Mixer; 4];
-
-impl Mixer {
-    fn blocks(&mut self, blocks: &[[u8; 64]]) {
-        let mut lanes: Lanes = [1, 2, 3, 4].map(|n| Mixer(self.0 ^ SPREAD.wrapping_mul(n)));
-        for block in blocks {
-            for half in block.as_chunks::<32>().0 {
-                let words = half.as_chunks::<8>().0;
-                lanes.iter_mut().zip(words).for_each(|(lane, word)| {
-                    lane.word(u64::from_le_bytes(*word));
-                });
-            }
-        }
-        lanes.iter().for_each(|lane| self.word(lane.0));
-    }
 }
 
 /// A value that refused to be serialised.

@@ -7,86 +7,17 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use machine_spec::config::{Candidate, RunConfig, ToolSpec};
-use machine_spec::limits::Limits;
-use machine_spec::model::{
-    ArgsVerdict, BlockEnd, BlockKind, CallFacts, ModelEvent, Proof, Safety, StopReason, Usage,
-};
 use machine_spec::{Input, start, step};
 use replay::arena::{How, Script, play};
-use replay::scenario::{Answer, Library, Output, Scenario, ToolPlan, ToolRun};
+use replay::scenario::Library;
 use replay::swarm::fly;
-use wire::Dialect;
+use said::scenario;
+
+#[path = "workload/said.rs"]
+mod said;
+mod workload;
 
 const ROUNDS: u32 = 3;
-
-/// One response: pieces of text, then a call with its arguments in so many pieces.
-fn response(round: u32, pieces: u32, args: usize, with_call: bool) -> Vec<ModelEvent> {
-    let mut events = vec![
-        ModelEvent::Began { model: "m".into(), response: format!("msg_{round}") },
-        ModelEvent::BlockBegan { block: 0, kind: BlockKind::Text },
-    ];
-    for n in 0..pieces {
-        events.push(ModelEvent::Delta { block: 0, text: format!("fifteen bytes{n:02}") });
-    }
-    let done = |block, done| ModelEvent::BlockDone { block, proof: Proof::BlockStop, done };
-    events.push(done(0, BlockEnd::Text));
-    if with_call {
-        let (wire_id, name) = (format!("toolu_{round}"), "search".into());
-        events.push(ModelEvent::BlockBegan { block: 1, kind: BlockKind::Call { wire_id, name } });
-        let text = format!("{{\"query\":\"{round:04}{}\"}}", "q".repeat(184));
-        for piece in text.as_bytes().chunks(text.len().div_ceil(args)) {
-            let text = String::from_utf8_lossy(piece).into_owned();
-            events.push(ModelEvent::Delta { block: 1, text });
-        }
-        let args = ArgsVerdict::Valid { canonical: u64::from(round) };
-        let facts = CallFacts::new(args, Safety::Exclusive);
-        events.push(done(1, BlockEnd::Call(facts)));
-    }
-    events.push(ModelEvent::Usage(Usage { output: Some(90), ..Usage::default() }));
-    let reason = if with_call { StopReason::ToolUse } else { StopReason::EndOfTurn };
-    events.push(ModelEvent::finished(reason, reason.word()));
-    events
-}
-
-/// `last` is the length of the final answer in pieces, `args` the pieces of a call's arguments.
-fn scenario(last: u32, args: usize) -> Scenario {
-    let tool = ToolSpec {
-        name: "search".into(),
-        description: "searches".into(),
-        input_schema: "{\"type\":\"object\"}".into(),
-        read_only: true,
-        ..ToolSpec::default()
-    };
-    let (name, model) = ("a".into(), "m".into());
-    let config = RunConfig {
-        candidates: vec![Candidate {
-            name,
-            model,
-            context_window: 0,
-            max_output: 1024,
-            ..Candidate::default()
-        }],
-        tools: vec![tool],
-        limits: Limits { tool_rounds: ROUNDS + 1, ..Limits::default() },
-        ..RunConfig::default()
-    };
-    let mut scenario = Scenario::new(config, Dialect::Anthropic, "find it");
-    scenario.answers = (1..=ROUNDS + 1)
-        .map(|n| {
-            let with_call = n <= ROUNDS;
-            Answer::said(response(n, if with_call { 50 } else { last }, args, with_call))
-        })
-        .collect();
-    let says = |n: u32| ToolRun {
-        output: Output::Text(format!("{n:04}{}", "r".repeat(1020))),
-        ..ToolRun::default()
-    };
-    let runs = (0..ROUNDS).map(says).collect();
-    scenario.tools.insert("search".into(), ToolPlan { runs, ..ToolPlan::default() });
-    scenario.keep_ids = true;
-    scenario
-}
 
 /// Processor time of this process; where the system does not tell it, nothing is measured.
 fn cpu() -> Duration {
@@ -117,7 +48,7 @@ fn rate(mut run: impl FnMut()) -> f64 {
 }
 
 fn session(name: &str, last: u32, args: usize) {
-    let scenario = scenario(last, args);
+    let scenario = scenario(ROUNDS, last, args);
     let script = Script::compile(&scenario, &Library::new()).expect("a sound plan");
     let outcome = play(&script, &[], How::FULL);
     assert_eq!((&outcome.breach, &outcome.trouble), (&None, &None));

@@ -11,39 +11,24 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use machine_spec::config::{Candidate, RunConfig, ToolSpec};
 use machine_spec::ids::EffectId;
-use machine_spec::limits::Limits;
-use machine_spec::model::{
-    ArgsVerdict, BlockEnd, BlockKind, CallFacts, ModelEvent, Proof, Safety, StopReason,
-};
+use machine_spec::model::ModelEvent;
 use machine_spec::{Effect, Input, State, start, step};
 use replay::arena::{How, Script, play};
-use replay::scenario::{Answer, Library, Output, Scenario, ToolPlan, ToolRun};
+use replay::scenario::Library;
+use said::scenario;
 use wire::{DecodeLimits, Decoder, Dialect};
+use workload::config;
+
+#[path = "workload/said.rs"]
+mod said;
+mod workload;
 
 /// Text chunks of the response that is decoded and stepped.
 const CHUNKS: usize = 2_000;
 
 /// How often each side is measured.
 const TURNS: usize = 60;
-
-fn config(rounds: u32) -> RunConfig {
-    let tool = ToolSpec {
-        name: "search".into(),
-        description: "searches".into(),
-        input_schema: "{\"type\":\"object\"}".into(),
-        read_only: true,
-        ..ToolSpec::default()
-    };
-    let (name, model) = ("a".into(), "m".into());
-    RunConfig {
-        candidates: vec![Candidate { name, model, max_output: 1024, ..Candidate::default() }],
-        tools: vec![tool],
-        limits: Limits { tool_rounds: rounds + 1, ..Limits::default() },
-        ..RunConfig::default()
-    }
-}
 
 /// The best time of each of two works, measured in turns. A work gets what was made ready for it,
 /// and only its own part is timed.
@@ -131,39 +116,9 @@ fn chunk() -> f64 {
     stepped.as_secs_f64() / decoded.as_secs_f64()
 }
 
-/// One response: 50 pieces of text, and a call while there are rounds left.
-fn response(round: u32, with_call: bool) -> Vec<ModelEvent> {
-    let mut events = vec![ModelEvent::BlockBegan { block: 0, kind: BlockKind::Text }];
-    for n in 0..50 {
-        events.push(ModelEvent::Delta { block: 0, text: format!("fifteen bytes{n:02}") });
-    }
-    let proof = Proof::BlockStop;
-    events.push(ModelEvent::BlockDone { block: 0, proof, done: BlockEnd::Text });
-    if with_call {
-        let kind = BlockKind::Call { wire_id: format!("toolu_{round}"), name: "search".into() };
-        events.push(ModelEvent::BlockBegan { block: 1, kind });
-        let text = format!("{{\"query\":\"{round:04}{}\"}}", "q".repeat(184));
-        events.push(ModelEvent::Delta { block: 1, text });
-        let args = ArgsVerdict::Valid { canonical: u64::from(round) };
-        let done = BlockEnd::Call(CallFacts::new(args, Safety::Exclusive));
-        events.push(ModelEvent::BlockDone { block: 1, proof, done });
-    }
-    let reason = if with_call { StopReason::ToolUse } else { StopReason::EndOfTurn };
-    events.push(ModelEvent::finished(reason, reason.word()));
-    events
-}
-
 /// A whole session: the state it begins with, its inputs, and the state it ends in.
 fn session(rounds: u32) -> (State, Vec<Input>, State) {
-    let mut scenario = Scenario::new(config(rounds), Dialect::Anthropic, "find it");
-    let said = |n| Answer::said(response(n, n <= rounds));
-    scenario.answers = (1..=rounds + 1).map(said).collect();
-    let says = |n: u32| ToolRun {
-        output: Output::Text(format!("{n:04}{}", "r".repeat(1020))),
-        ..ToolRun::default()
-    };
-    let runs = (0..rounds).map(says).collect();
-    scenario.tools.insert("search".into(), ToolPlan { runs, ..ToolPlan::default() });
+    let mut scenario = scenario(rounds, 50, 1);
     scenario.most_inputs = u64::from(rounds + 1) * 100;
     let script = Script::compile(&scenario, &Library::new()).expect("a sound plan");
     let outcome = play(&script, &[], How { full: false, tape: true });

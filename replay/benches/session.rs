@@ -5,44 +5,21 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use machine_spec::config::{Candidate, RunConfig, ToolSpec};
-use machine_spec::limits::Limits;
 use machine_spec::{Input, start, step};
 use replay::format::ReadLimits;
 use replay::reader::{Bodies, Recording};
 use replay::redact::Redactor;
 use replay::replayer::{Options, replay_bytes};
-use replay::scenario::{Answer, Library, Output, Scenario, ToolPlan, ToolRun};
+use replay::scenario::{Answer, Library, Scenario};
 use replay::sink::MemorySink;
 use replay::world::play;
 use replay::{Header, Note, Recorder};
-use wire::Dialect;
+use workload::{config, plan};
+
+mod workload;
 
 const ROUNDS: [u32; 4] = [3, 15, 100, 400];
 const PIECES: usize = 50;
-
-fn config(rounds: u32) -> RunConfig {
-    let (name, model) = ("a".into(), "claude-test-1".into());
-    let tool = ToolSpec {
-        name: "search".into(),
-        description: "searches".into(),
-        input_schema: "{\"type\":\"object\"}".into(),
-        read_only: true,
-        ..ToolSpec::default()
-    };
-    RunConfig {
-        candidates: vec![Candidate {
-            name,
-            model,
-            context_window: 0,
-            max_output: 1024,
-            ..Candidate::default()
-        }],
-        tools: vec![tool],
-        limits: Limits { tool_rounds: rounds + 1, ..Limits::default() },
-        ..RunConfig::default()
-    }
-}
 
 fn event(body: &mut String, kind: &str, rest: &str) {
     let _ = write!(body, "event: {kind}\ndata: {{\"type\":\"{kind}\"{rest}}}\n\n");
@@ -94,14 +71,8 @@ fn response(round: u32, with_call: bool) -> String {
 }
 
 fn scenario(rounds: u32) -> Scenario {
-    let mut scenario = Scenario::new(config(rounds), Dialect::Anthropic, "find it");
+    let mut scenario = plan(rounds);
     scenario.answers = (1..=rounds + 1).map(|n| Answer::stream(response(n, n <= rounds))).collect();
-    let says = |n: u32| ToolRun {
-        output: Output::Text(format!("{n:04}{}", "r".repeat(1020))),
-        ..ToolRun::default()
-    };
-    let runs = (0..rounds).map(says).collect();
-    scenario.tools.insert("search".into(), ToolPlan { runs, ..ToolPlan::default() });
     scenario
 }
 

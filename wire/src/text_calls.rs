@@ -137,9 +137,10 @@ impl TextCalls {
             self.release(out);
             return reason;
         };
-        let held = self.text.take();
-        let written = held.as_ref().and_then(|held| Some(held.text[held.marker?..].to_owned()));
-        out.extend(held.and_then(|held| held.done));
+        let Some(Held { mut text, marker: Some(at), done, .. }) = self.text.take() else {
+            return reason;
+        };
+        out.extend(done);
         if self.recovers {
             for call in calls {
                 let facts = CallFacts::new(canonical_args(&call.args), Safety::Exclusive);
@@ -148,8 +149,8 @@ impl TextCalls {
         } else if let Some(Spelled { name, .. }) = calls.into_iter().next() {
             let problem = "expected a call of the tool, found one that is written as text".into();
             let args = ArgsVerdict::Malformed { at: 0, problem };
-            let call = Spelled { name, args: written.unwrap_or_default() };
-            self.call(call, CallFacts::new(args, Safety::Exclusive), out);
+            let written = Spelled { name, args: text.split_off(at) };
+            self.call(written, CallFacts::new(args, Safety::Exclusive), out);
         }
         StopReason::ToolUse
     }
@@ -248,14 +249,4 @@ const fn is_whole(reason: StopReason) -> bool {
         | StopReason::Refused
         | StopReason::Filtered => false,
     }
-}
-
-/// Whether a complete text ends in what reads like a call of one of the tools, in any of the
-/// known spellings. For those who do not want calls recovered, but the model told.
-#[must_use]
-pub fn spells_a_call(text: &str, tools: &[ToolSpec]) -> bool {
-    let tools = Tools::new(tools);
-    let mut held = Held::new(0, false);
-    held.take(text.to_owned(), &forms::markers(&tools));
-    held.calls(&tools).is_some()
 }

@@ -7,32 +7,22 @@ use std::sync::Arc;
 use machine_spec::config::RunConfig;
 use machine_spec::estimate::{entry_tokens, fixed_tokens, text_tokens};
 use machine_spec::explore::profiles::tool;
-use machine_spec::ids::{AttemptId, CallId, TaskId};
+use machine_spec::ids::TaskId;
 use machine_spec::message::{
     Aside, Block, Boundary, BoundaryKind, Call, CallResult, Entry, GateRefusal, Image, ImagePlace,
-    NotApproved, NotStarted, Origin, Outcome, Reply, Said, Thinking, Wholeness,
+    NotApproved, NotStarted, Origin, Outcome, Said, Thinking,
 };
-use machine_spec::model::{ArgsVerdict, CallFacts, Safety, Usage};
 use proptest::prelude::*;
 
+use crate::made::{self, reply};
+
+/// With an id of four letters, whose weight is pinned below.
 fn result(outcome: Outcome) -> CallResult {
-    let (wire_id, name) = (Arc::from("id_1"), Arc::from("read"));
-    CallResult { call: CallId(1), wire_id, name, outcome, edited: None, images: Vec::new() }
+    CallResult { wire_id: "id_1".into(), ..made::result(1, outcome) }
 }
 
 fn image() -> Image {
     Image { media: "image/png".into(), place: ImagePlace::Held("h".into()) }
-}
-
-fn reply(blocks: Vec<Block>) -> Reply {
-    Reply {
-        by: Arc::from("a/m"),
-        attempt: AttemptId(1),
-        blocks,
-        wholeness: Wholeness::Whole,
-        stop: None,
-        usage: Usage::default(),
-    }
 }
 
 #[test]
@@ -74,9 +64,8 @@ fn entries_are_weighed_with_their_envelopes() {
     tell("sealed", Entry::Reply(reply(vec![Block::Thinking(seal)])));
     tell("thinking", Entry::Reply(reply(vec![Block::Thinking(open)])));
     tell("opaque", Entry::Reply(reply(vec![Block::Opaque("0123456789".into())])));
-    let facts = CallFacts::new(ArgsVerdict::Valid { canonical: 0 }, Safety::Exclusive);
-    let (id, wire_id, name, args) = (CallId(1), "id_1".into(), "read".into(), "{\"a\":1}".into());
-    let call = Block::Call(Call { id, wire_id, name, args, facts });
+    let call =
+        Block::Call(Call { wire_id: "id_1".into(), args: "{\"a\":1}".into(), ..made::call(1) });
     tell("call", Entry::Reply(reply(vec![call.clone()])));
     tell("two blocks", Entry::Reply(reply(vec![Block::Text("0123456789".into()), call])));
     let text = || String::from("0123456789");

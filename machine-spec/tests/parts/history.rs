@@ -1,44 +1,27 @@
 //! Transcripts and views: what is kept, what a model sees, and what the next run begins with.
 
 use machine_spec::Transcript;
-use machine_spec::ids::{AttemptId, CallId, TaskId};
+use machine_spec::ids::TaskId;
 use machine_spec::message::{
-    Aside, Block, Boundary, BoundaryKind, Call, CallResult, Entry, Fate, Image, ImagePlace, Origin,
-    Orphan, Outcome, Reply, Said, Wholeness,
+    Aside, Block, Boundary, BoundaryKind, CallResult, Entry, Fate, Image, ImagePlace, Origin,
+    Orphan, Outcome, Reply, Said,
 };
-use machine_spec::model::{ArgsVerdict, CallFacts, Safety, Usage};
 use machine_spec::view::{Seen, View, visible};
+
+use crate::made;
 
 fn said(origin: Origin, text: &str) -> Entry {
     Entry::Said(Said::words(origin, text))
 }
 
 fn reply(text: &str, calls: &[u32]) -> Reply {
-    let facts = CallFacts::new(ArgsVerdict::Valid { canonical: 0 }, Safety::Exclusive);
-    let calls = calls.iter().map(|id| {
-        let (wire_id, name, args) = (format!("c{id}").into(), "read".into(), "{}".into());
-        Block::Call(Call { id: CallId(*id), wire_id, name, args, facts: facts.clone() })
-    });
-    Reply {
-        by: "a/m".into(),
-        attempt: AttemptId(1),
-        blocks: [Block::Text(text.into())].into_iter().chain(calls).collect(),
-        wholeness: Wholeness::Whole,
-        stop: None,
-        usage: Usage::default(),
-    }
+    let calls = calls.iter().map(|id| Block::Call(made::call(*id)));
+    made::reply([Block::Text(text.into())].into_iter().chain(calls).collect())
 }
 
 fn results(calls: &[u32]) -> Entry {
-    let result = |id: &u32| CallResult {
-        call: CallId(*id),
-        wire_id: format!("c{id}").into(),
-        name: "read".into(),
-        outcome: Outcome::Succeeded { output: "out".into() },
-        edited: None,
-        images: Vec::new(),
-    };
-    Entry::Results(calls.iter().map(result).collect())
+    let succeeded = || Outcome::Succeeded { output: "out".into() };
+    Entry::Results(calls.iter().map(|id| made::result(*id, succeeded())).collect())
 }
 
 fn boundary(kept: u32) -> Entry {

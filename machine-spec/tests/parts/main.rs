@@ -5,6 +5,7 @@ mod digest;
 mod estimate;
 mod faults;
 mod history;
+mod made;
 mod summary;
 mod terminal;
 mod wording;

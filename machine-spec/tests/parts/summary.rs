@@ -1,36 +1,21 @@
 //! The summary that is made without a model.
 
 use machine_spec::Transcript;
-use machine_spec::ids::{AttemptId, CallId, TaskId};
+use machine_spec::ids::TaskId;
 use machine_spec::message::{
-    Block, CallResult, Entry, GateRefusal, NotApproved, NotStarted, Origin, Outcome, Reply, Said,
-    Wholeness,
+    Block, Entry, GateRefusal, NotApproved, NotStarted, Origin, Outcome, Said,
 };
-use machine_spec::model::Usage;
 use machine_spec::summary::summarise;
 use machine_spec::view::View;
 
+use crate::made;
+
 fn reply(text: &str) -> Entry {
-    Entry::Reply(Reply {
-        by: "a/m".into(),
-        attempt: AttemptId(1),
-        blocks: vec![Block::Text(text.into())],
-        wholeness: Wholeness::Whole,
-        stop: None,
-        usage: Usage::default(),
-    })
+    Entry::Reply(made::reply(vec![Block::Text(text.into())]))
 }
 
 fn ended(outcomes: Vec<Outcome>) -> Entry {
-    let result = |outcome| CallResult {
-        call: CallId(1),
-        wire_id: "c".into(),
-        name: "read".into(),
-        outcome,
-        edited: None,
-        images: Vec::new(),
-    };
-    Entry::Results(outcomes.into_iter().map(result).collect())
+    Entry::Results(outcomes.into_iter().map(|outcome| made::result(1, outcome)).collect())
 }
 
 fn of(entries: Vec<Entry>) -> String {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use machine_spec::ids::{CallId, TaskId};
+use machine_spec::ids::TaskId;
 use machine_spec::message::{
     CallResult, Fate, GateRefusal, NotApproved, NotStarted, Orphan, Outcome,
 };
@@ -11,6 +11,8 @@ use machine_spec::wording::{
     clipped, cut_in_the_middle, deferred_report, misfit, orphans, outcome, recalled, result,
     task_report,
 };
+
+use crate::made;
 
 fn every_outcome() -> Vec<Outcome> {
     let output = || String::from("out");
@@ -43,17 +45,6 @@ fn every_outcome() -> Vec<Outcome> {
     all
 }
 
-fn answered(outcome: Outcome) -> CallResult {
-    CallResult {
-        call: CallId(1),
-        wire_id: "c".into(),
-        name: "read".into(),
-        outcome,
-        edited: None,
-        images: Vec::new(),
-    }
-}
-
 #[test]
 fn outcomes_are_told_in_these_words() {
     let mut told = String::new();
@@ -61,7 +52,7 @@ fn outcomes_are_told_in_these_words() {
         let (text, is_error) = outcome(&one);
         writeln!(told, "{} {text}", if is_error { "error" } else { "ok" }).expect("text");
         // Nothing else is said of a result whose call nobody changed.
-        assert_eq!(result(&answered(one.clone())), (text, is_error));
+        assert_eq!(result(&made::result(1, one.clone())), (text, is_error));
     }
     insta::assert_snapshot!(told);
 }
@@ -69,7 +60,7 @@ fn outcomes_are_told_in_these_words() {
 #[test]
 fn reports_say_that_they_are_no_words_of_the_user() {
     let done = Outcome::Succeeded { output: "out".into() };
-    let edited = CallResult { edited: Some("{\"a\":1}".into()), ..answered(done.clone()) };
+    let edited = CallResult { edited: Some("{\"a\":1}".into()), ..made::result(1, done.clone()) };
     let lost = [
         Orphan { task: TaskId(1), tool: "watch".into(), fate: Fate::Cancelled },
         Orphan { task: TaskId(2), tool: "serve".into(), fate: Fate::Detached },
@@ -77,7 +68,7 @@ fn reports_say_that_they_are_no_words_of_the_user() {
     let told = [
         task_report(TaskId(1), "watch", &done),
         task_report(TaskId(1), "watch", &Outcome::Failed { output: "no".into() }),
-        deferred_report(&answered(done.clone())),
+        deferred_report(&made::result(1, done.clone())),
         deferred_report(&edited),
         orphans(&lost),
         recalled("the port is 80"),

@@ -72,12 +72,20 @@ fn facts(permission: Permission, usable: bool) -> CallFacts {
     CallFacts { permission, ..CallFacts::new(args, Safety::Exclusive) }
 }
 
-pub(super) fn edits() -> Vec<CallFacts> {
+/// Other arguments: usable, not usable, and forbidden.
+pub(super) fn edits() -> impl Iterator<Item = CallEdit> {
     let deny = Permission::Deny { reason: String::from("r") };
-    vec![facts(Permission::Ask, true), facts(Permission::Allow, false), facts(deny, true)]
+    [facts(Permission::Ask, true), facts(Permission::Allow, false), facts(deny, true)]
+        .into_iter()
+        .map(|facts| CallEdit { args: edited_args(), facts })
 }
 
-pub(super) fn edited_args() -> String {
+/// Somebody wants this instead.
+pub(super) fn edited(CallEdit { args, facts }: CallEdit) -> Decision {
+    Decision::Edited { args, facts }
+}
+
+fn edited_args() -> String {
     String::from("{\"e\":1}")
 }
 
@@ -109,8 +117,7 @@ fn lone_approval() -> Profile {
         Decision::Deferred,
         Decision::NoVerdict,
     ];
-    let edits = edits().into_iter();
-    profile.decisions.extend(edits.map(|facts| Decision::Edited { args: edited_args(), facts }));
+    profile.decisions.extend(edits().map(edited));
     profile
 }
 
@@ -149,13 +156,10 @@ fn tool_hooks() -> Profile {
         HookAnswer::Halted { reason: reason() },
         HookAnswer::Failed { problem: reason() },
     ];
-    let edit =
-        edits().into_iter().next().map(|facts| Box::new(CallEdit { args: edited_args(), facts }));
+    let edit = edits().next().map(Box::new);
     profile.hook_answers.push(HookAnswer::Asked { reason: reason(), edit });
-    let edits = edits().into_iter();
-    profile
-        .hook_answers
-        .extend(edits.map(|facts| HookAnswer::Edited { args: edited_args(), facts }));
+    let edited = |CallEdit { args, facts }| HookAnswer::Edited { args, facts };
+    profile.hook_answers.extend(edits().map(edited));
     profile
 }
 

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::guests::{self, ask, kept, of_kind, summary};
+use super::guests::{ask, edited, edits, kept, of_kind, summary};
 use super::{Profile, call, candidate, failures, tools};
 use crate::config::{HookSpec, Rule, ToolKind};
 use crate::ids::RuleId;
@@ -58,9 +58,8 @@ fn guarded() -> Profile {
     profile.calls = vec![ask("write", Safety::Exclusive), ask("note", Safety::Concurrent)];
     profile.calls.push(call("read", Safety::Concurrent));
     profile.max_blocks = 2;
-    let edit = guests::edits().into_iter().map(|facts| (guests::edited_args(), facts));
     profile.decisions = vec![Decision::Allowed, Decision::NoVerdict, Decision::Deferred];
-    profile.decisions.extend(edit.map(|(args, facts)| Decision::Edited { args, facts }));
+    profile.decisions.extend(edits().map(edited));
     let reason = || String::from("r");
     profile.hook_answers = vec![
         HookAnswer::Allowed,

@@ -42,14 +42,18 @@ exit 2
 '''
 "#;
 
+/// With another line in the table of the provider, which refuses nothing.
+fn configured(line: &str) -> Acted {
+    let mut scene = Scene::read(CHAT);
+    scene.doubles[0].answers.clear();
+    scene.config = scene.config.replace("max_tokens = 9", &format!("max_tokens = 9\n{line}"));
+    act_on(Stage::set(scene))
+}
+
 /// What the configuration leaves out is never sent, so nothing is refused and nothing is repeated.
 #[test]
 fn what_an_endpoint_is_known_not_to_know_is_never_sent() {
-    let mut scene = Scene::read(CHAT);
-    scene.doubles[0].answers.clear();
-    let known = "max_tokens = 9\nleave_out = [\"max_tokens_name\", \"stream_options\"]";
-    scene.config = scene.config.replace("max_tokens = 9", known);
-    let acted = act_on(Stage::set(scene));
+    let acted = configured("leave_out = [\"max_tokens_name\", \"stream_options\"]");
     assert_eq!(acted.end().text(), Some("ok"));
     assert_eq!(left_out(&acted), [""; 0]);
     let bodies = acted.stage.double("a").bodies();
@@ -63,11 +67,7 @@ fn what_an_endpoint_is_known_not_to_know_is_never_sent() {
 /// The bounds of a response are those of the configuration; a recording knows them.
 #[test]
 fn a_response_beyond_its_bounds_is_refused_by_name() {
-    let mut scene = Scene::read(CHAT);
-    scene.doubles[0].answers.clear();
-    let bounds = "max_tokens = 9\ndecode_limits = { event_bytes = 40 }";
-    scene.config = scene.config.replace("max_tokens = 9", bounds);
-    let acted = act_on(Stage::set(scene));
+    let acted = configured("decode_limits = { event_bytes = 40 }");
     let Terminal::ProviderFailed { failure, .. } = acted.end() else { panic!("{:?}", acted.end()) };
     assert_eq!(failure.class, ErrorClass::Garbled);
     assert!(failure.message.contains("an event may have 40 bytes"), "{}", failure.message);
